@@ -25,6 +25,7 @@ from shuffledp.bound import delta_from_log
 from shuffledp.bounds.inverse import met_at
 from shuffledp.bounds.profile import LOOSE
 from shuffledp.errors import NotCertified
+from shuffledp.propose.stealing_solve import MOST_ALONE
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.work import Answers
 
@@ -248,6 +249,8 @@ class Evaluation:
             best = found if found.value <= best.value else best
             if found.width is not None and found.width <= enough:
                 break
+            if side.key == "label-stealing" and found is best and self.has_many_pairs:
+                break
         return best
 
     def _largest(
@@ -301,6 +304,12 @@ class Evaluation:
         # The local guarantee is the cap that every search begins with.
         if chosen.key != "local" and chosen.end == end:
             yield self._made(chosen.key)
+
+    @property
+    def has_many_pairs(self) -> bool:
+        """Whether the blanket of every pair takes too long where label stealing has a bound."""
+        source = self.source
+        return isinstance(source, Randomizer) and len(source.worst_pairs().pairs) > MOST_ALONE
 
     def side(self, key: str) -> Side | None:
         """The end of one analysis; None if it does not apply or rests on what is not trusted.

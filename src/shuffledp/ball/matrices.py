@@ -24,8 +24,9 @@ from .record import Others, Pair, Record
 
 __all__ = ["RECORDS"]
 
-# As in the theorem's statement: so many inputs are looked at one by one.
-_MOST_INPUTS = 12
+# So many inputs are looked at one by one; and up to so many, 4,032 ordered pairs, where every input
+# gives every output: then nearly all pairs are excluded by products of matrices in half a second.
+_MOST_INPUTS, _MOST_TOGETHER = 12, 64
 # Of the class: how far sums of probabilities may be from one.
 _SLACK = 1e-9
 
@@ -35,21 +36,23 @@ _SLACK = 1e-9
 
 def _channel(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     """Any finite channel: rows are inputs, each divided by its exact sum."""
-    rows = _exact_rows(mechanism.get("matrix"))
-    check_inputs(inputs, len(rows))
+    matrix = mechanism.get("matrix")
+    check_inputs(inputs, len(_exact_rows(matrix)))
     law = []
-    for values in _classes(rows, inputs):
+    for values in _classes(tuple(map(tuple, matrix or ())), inputs):
         balls = [rational_ball(v) for v in values]
         law.append(OutputClass(balls[0], tuple(balls[1:]), None, values))
     return law
 
 
-# A search for eps asks for the same inputs at several precisions and in both directions.
+# A search for eps asks for the same inputs at several precisions and in both directions. Of floats
+# the key is: hashes of thousands of fractions take longer than what is kept.
 @lru_cache(maxsize=1024)
 def _classes(
-    rows: tuple[tuple[Fraction, ...], ...], inputs: tuple[int, ...]
+    matrix: tuple[tuple[Any, ...], ...], inputs: tuple[int, ...]
 ) -> list[tuple[Fraction, ...]]:
     """Blanket and rows of outputs, those with the same ratios added up."""
+    rows = _exact_rows(matrix)
     merged: dict[tuple[Fraction, ...], list[Fraction]] = {}
     for column in zip(*rows, strict=True):
         chosen = (min(column), *(column[x] for x in inputs))
@@ -233,16 +236,17 @@ def _pattern_size(mechanism: Parameters) -> int:
 
 
 def _channel_others(mechanism: Parameters) -> Others | None:
-    return _all(_channel_size(mechanism))
+    whole = all(float(x) > 0.0 for row in mechanism["matrix"] for x in row)
+    return _all(_channel_size(mechanism), whole=whole)
 
 
 def _pattern_others(mechanism: Parameters) -> Others | None:
-    return _all(_pattern_size(mechanism))
+    return _all(_pattern_size(mechanism), whole=True)
 
 
-def _all(inputs: int) -> Others | None:
-    """All ordered pairs, and all inputs of the others."""
-    if inputs > _MOST_INPUTS:
+def _all(inputs: int, *, whole: bool) -> Others | None:
+    """All ordered pairs, and all inputs; ``whole``: every input gives every output."""
+    if inputs > (_MOST_TOGETHER if whole else _MOST_INPUTS):
         return None
     values = tuple(range(inputs))
     return Others("listed", ALL_TRIPLES, tuple(itertools.permutations(values, 2)), values)

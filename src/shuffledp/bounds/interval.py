@@ -153,7 +153,7 @@ def _of_label(
         rest = (1 - hidden - total(mass for mass, _ in label.atoms)).nonnegative_part()
         d = tilted([*label.atoms, (rest, arb(0))], alpha)
         for bound in (
-            lambda d=d: chernoff(c, d, n, alpha),
+            lambda d=d: chernoff(c.mass + d.mass, n, alpha),
             lambda d=d: by_moments(c, d, n, line.alpha),
             lambda d=d, at=at: positive_sum(c, d, n, at),
         ):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, total
-from shuffledp.bounds.stealing_cases import Case, Label, Row
+from shuffledp.bounds.stealing_cases import Case, InputCases, Label, Numbers, Row
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.draws import Moments
 from shuffledp.kernel.positive_sum import (
@@ -25,6 +25,7 @@ from shuffledp.kernel.positive_sum import (
     chernoff,
     positive_sum,
     tilted,
+    tilted_mass,
 )
 
 __all__ = ["Numbers", "log_delta"]
@@ -35,31 +36,10 @@ _REACH = 4.2
 _SMALL = 1e-7
 # h alpha of a sum that tells most labels from the worst: it costs e^(h^2 alpha^2/2), 1 % of J.
 _ROUGH = 0.15
+# Cases with the same numbers from which on they are looked at together first.
+_MANY = 6
 # Nodes of one sum, at most: about a second.
 _MOST_NODES = 100_000
-
-
-class Numbers(NamedTuple):
-    """The free numbers of one pair of inputs.
-
-    Attributes
-    ----------
-    share : tuple of float
-        From 0 to 1, of each part of the outputs, or one for all: the reservoir is share B.
-    join : tuple of float
-        From 0 to 1, likewise: s, with which the victim joins it instead of stealing a label.
-    alpha, smoothing, step : float
-        Of the sum of Theorem 3.1, > 0.
-    ceiling : float, optional
-        Gains above it count as it, the rest as lost (Lemma 4.3).
-    """
-
-    share: tuple[float, ...]
-    join: tuple[float, ...]
-    alpha: float
-    smoothing: float
-    step: float
-    ceiling: float | None = None
 
 
 def log_delta(
@@ -101,19 +81,51 @@ def log_delta(
         raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
     if len(cases) != len(numbers):
         raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted {len(cases)}")
-    if not cases or not all(case.labels for case in cases):
+    if not cases or not (isinstance(cases, InputCases) or all(case.labels for case in cases)):
         raise NotCertified("label stealing: no pair of inputs, or no label, is looked at")
     grow, target = arb(epsilon).exp(), arb(0) if enough == -math.inf else arb(enough).exp()
+    shared = _shared(numbers) if isinstance(cases, InputCases) else None
+    alone = [i for i, free in enumerate(numbers) if free is not shared]
+    worst = _worst(cases, numbers, alone, n, grow, finer, target)
+    if shared is not None and isinstance(cases, InputCases):
+        others = set(range(len(numbers))).difference(alone)
+        _checked(shared, cases[min(others)])
+        # Pairs whose bound is certainly no larger than one that has to be paid anyhow.
+        left = sorted(others - cases.surely_met(shared, n, epsilon, target.max(worst)))
+        worst = worst.max(_worst(cases, numbers, left, n, grow, finer, target.max(worst)))
+    return enough if worst <= target else float_above(worst.log())
+
+
+def _shared(numbers: Sequence[Numbers]) -> Numbers | None:
+    """Numbers that so many cases have that it is worth looking at all of these at once."""
+    counts: dict[int, int] = {}
+    for free in numbers:
+        counts[id(free)] = counts.get(id(free), 0) + 1
+    most = max(numbers, key=lambda free: counts[id(free)])
+    return most if counts[id(most)] >= _MANY else None
+
+
+def _worst(
+    cases: Sequence[Case],
+    numbers: Sequence[Numbers],
+    which: Sequence[int],
+    n: int,
+    grow: arb,
+    finer: int,
+    target: arb,
+) -> arb:
+    """The largest bound of some cases; any up to the target where it is no more."""
     found: list[_Open] = []
-    for case, free in zip(cases, numbers, strict=True):
-        found += _Stolen(case, _checked(free, case), n, grow, finer).open_labels(target)
+    for i in which:
+        free = _checked(numbers[i], cases[i])
+        found += _Stolen(cases[i], free, n, grow, finer).open_labels(target)
     worst = arb(0)
     # The order decides the time alone.
     for one in sorted(found, key=lambda one: -float(one.rough.mid())):
         met = target.max(worst)
         if not one.rough <= met:
             worst = worst.max(one.sharp(met))
-    return enough if worst <= target else float_above(worst.log())
+    return worst
 
 
 class _Open(NamedTuple):
@@ -128,14 +140,14 @@ class _Stolen:
 
     def __init__(self, case: Case, free: Numbers, n: int, grow: arb, finer: int) -> None:
         self._case, self._n, self._grow = case, n, grow
-        self._alpha, self._line = arb(free.alpha), _line(free, finer)
-        rough = free._replace(smoothing=_ROUGH / free.alpha)
-        self._lines = [_line(rough, finer), self._line]
+        self._alpha, self._free, self._finer = arb(free.alpha), free, finer
         self._ceiling = None if free.ceiling is None else arb(free.ceiling)
         share, join = [arb(x) for x in free.share], [arb(x) for x in free.join]
         if case.parts is not None:
             share, join = ([one[k] for k in case.parts] for one in (share, join))
         self._share, self._join = share, join
+        self._last_taken: tuple[Row, Row] = ((), ())
+        self._last_stolen: tuple[Row, Row, Row] = ((), (), ())
 
     def open_labels(self, met: arb) -> list[_Open]:
         """Bounds by Corollary 3.2 of all labels, those that are certainly met left out."""
@@ -147,20 +159,23 @@ class _Stolen:
             return [_Open(paid, lambda _: paid)]
         c, found = tilted(atoms, self._alpha), []
         for label in self._case.labels:
-            d, seen = self._labelled(label, hidden)
-            rough = chernoff(c, d, self._n, self._alpha) + paid + seen
+            law, seen = self._labelled(label, hidden)
+            both = c.mass + tilted_mass(law, self._alpha)
+            rough = chernoff(both, self._n, self._alpha) + paid + seen
             if not rough <= met:
-                found.append(_Open(rough, self._sharp(c, d, paid + seen)))
+                found.append(_Open(rough, self._sharp(c, law, paid + seen)))
         return found
 
-    def _sharp(self, c: Moments, d: Moments, paid: arb) -> Callable[[arb], arb]:
+    def _sharp(self, c: Moments, law: Sequence[Atom], paid: arb) -> Callable[[arb], arb]:
         """By moments where that is enough, else by the sum of Theorem 3.1, few nodes first."""
 
         def bound(met: arb) -> arb:
-            found = by_moments(c, d, self._n, self._line.alpha) + paid
-            for line in self._lines:
+            d = tilted(law, self._alpha)
+            found = by_moments(c, d, self._n, self._free.alpha) + paid
+            for smoothing in (_ROUGH / self._free.alpha, self._free.smoothing):
                 if found <= met:
                     break
+                line = _line(self._free._replace(smoothing=smoothing), self._finer)
                 slow = positive_sum(c, d, self._n, line) + paid
                 found = slow.min(found) if found.is_finite() else slow
             return found
@@ -188,23 +203,37 @@ class _Stolen:
             atoms.append((arb(0).union(share * far), arb(0)))
         return atoms, lost, unhidden
 
-    def _labelled(self, label: Label, hidden: arb) -> tuple[Moments, arb]:
+    def _labelled(self, label: Label, hidden: arb) -> tuple[list[Atom], arb]:
         """t = R_x - share hidden with the gains (1 - s) g/t, left-over at 0; and what is lost."""
         atoms, lost = [], arb(0)
-        gains = self._differences(label.first, label.second)
-        rows = zip(label.other, label.hidden, gains, self._numbers(), strict=False)
-        for r, h, g, (share, join) in rows:
-            t, stay = r - share * h, 1 - join
+        taken, stolen = self._taken(label.hidden), self._stolen(label.first, label.second)
+        for r, h, g in zip(label.other, taken, stolen, strict=True):
+            t = r - h
             if t > 0:
-                gain, cut = self._cut(stay * g / t)
+                gain, cut = self._cut(g / t)
                 atoms.append((t, gain))
                 lost += t * cut
             else:
-                lost += stay * g.max(arb(0))
+                lost += g.max(arb(0))
         if self._case.beyond is not None:
             lost += (1 - self._join[0]) * self._case.beyond
         rest = 1 - hidden - total(mass for mass, _ in atoms)
-        return tilted([*atoms, (rest.nonnegative_part(), arb(0))], self._alpha), lost
+        return [*atoms, (rest.nonnegative_part(), arb(0))], lost
+
+    def _taken(self, hidden: Row) -> Row:
+        """share hidden; of rows that several labels have once."""
+        if self._last_taken[0] is not hidden:
+            pairs = zip(hidden, self._numbers(), strict=False)
+            self._last_taken = hidden, [share * h for h, (share, _) in pairs]
+        return self._last_taken[1]
+
+    def _stolen(self, first: Row, second: Row) -> Row:
+        """(1 - s) g; of rows that several labels have once."""
+        if self._last_stolen[0] is not first or self._last_stolen[1] is not second:
+            gains = zip(self._differences(first, second), self._numbers(), strict=False)
+            found = [(1 - join) * g for g, (_, join) in gains]
+            self._last_stolen = first, second, found
+        return self._last_stolen[2]
 
     def _numbers(self) -> Iterator[tuple[arb, arb]]:
         """share and s of each output; the constants again and again."""

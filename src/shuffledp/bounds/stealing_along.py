@@ -74,7 +74,9 @@ class Along:
         """A certified log delta and its numbers; None where there is none."""
         if epsilon not in self._found:
             about, plans = self._plans(epsilon)
-            numbers = [self._stealing.numbers(plan, _SMOOTHING) for plan in plans]
+            made = {id(plan): plan for plan in plans}
+            each = {key: self._stealing.numbers(plan, _SMOOTHING) for key, plan in made.items()}
+            numbers = [each[id(plan)] for plan in plans]
             has_one = about < 0.0 and math.isfinite(about)
             self._found[epsilon] = (
                 self._stealing.certified(epsilon, numbers, about) if has_one else None

@@ -8,19 +8,36 @@ at the working precision.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from shuffledp.arithmetic.balls import arb
+import numpy as np
+
+from shuffledp.arithmetic.balls import arb, ctx, total
 from shuffledp.ball.labels import others_of
 from shuffledp.ball.laws import finite_law
 from shuffledp.ball.outputs import Law, OutputClass, Parameters, largest, positive
 from shuffledp.ball.record import Masses, Others, Pair
 from shuffledp.ball.registry import record_of
+from shuffledp.bounds.stealing_screen import (
+    Floats,
+    Moments,
+    about_moments,
+    about_weights,
+    second_moments,
+    surely_met,
+)
 from shuffledp.errors import NotCertified
 
-__all__ = ["Case", "Label", "cases_of"]
+# Tilts of pairs that are looked at together, against that of the worst one; and steps, in logs, of
+# eps and of tilts at which products of matrices are made.
+_STEEPER, _GRID = 1.2, 0.02
+# A sum of squares so near to what would be enough is not clearly so: eps and delta will move.
+_NEARLY = 0.97
+
+__all__ = ["Case", "InputCases", "Label", "Numbers", "cases_of"]
 
 Row = Sequence[arb]
 
@@ -30,6 +47,29 @@ _DEEPER = 25.0
 _LEAST_CUT = -3000.0
 # Integers in the range of two-sided geometric noise: more labels would take about a minute.
 _MOST_SPANNING = 128
+
+
+class Numbers(NamedTuple):
+    """The free numbers of one pair of inputs.
+
+    Attributes
+    ----------
+    share : tuple of float
+        From 0 to 1, of each part of the outputs, or one for all: the reservoir is share B.
+    join : tuple of float
+        From 0 to 1, likewise: s, with which the victim joins it instead of stealing a label.
+    alpha, smoothing, step : float
+        Of the sum of Theorem 3.1, > 0.
+    ceiling : float, optional
+        Gains above it count as it, the rest as lost (Lemma 4.3).
+    """
+
+    share: tuple[float, ...]
+    join: tuple[float, ...]
+    alpha: float
+    smoothing: float
+    step: float
+    ceiling: float | None = None
 
 
 class Label(NamedTuple):
@@ -78,7 +118,7 @@ class Case:
     unbounded: bool = False
 
 
-def cases_of(mechanism: Parameters, log_least: float) -> list[Case]:
+def cases_of(mechanism: Parameters, log_least: float) -> Sequence[Case]:
     """One case for each pair that ``others_of`` names, in that order.
 
     Parameters
@@ -103,24 +143,94 @@ def cases_of(mechanism: Parameters, log_least: float) -> list[Case]:
     if found.labels is not None:
         labels = _distinct(found.labels())
         return [_of_labels(finite_law(mechanism, pair), labels) for pair in found.pairs]
-    return list(_of_inputs(mechanism, found))
+    return InputCases(mechanism, found)
 
 
 # ----------------------------------------------------------------------------- inputs, section 5.1
 
 
-def _of_inputs(mechanism: Parameters, found: Others) -> Iterator[Case]:
-    """The others hold any of some inputs: t_x = R_x - share B, nothing is left over."""
-    several = found.how == "alike" and len(found.inputs) > 2
-    inputs = [*dict.fromkeys(itertools.chain(*found.pairs, found.inputs))]
-    law = finite_law(mechanism, inputs)
-    blanket = [one.blanket for one in law]
-    rows = dict(zip(inputs, zip(*(one.probability for one in law), strict=True), strict=True))
-    for x0, x1 in found.pairs:
-        labels = [Label(rows[x0], rows[x1], rows[x], blanket) for x in found.inputs]
-        pair = inputs.index(x0), inputs.index(x1)
-        parts = _alike(law, pair) if several else tuple(range(len(law)))
-        yield Case(blanket, rows[x0], rows[x1], labels, parts)
+class InputCases(Sequence[Case]):
+    """The others hold any of some inputs: t_x = R_x - share B, nothing is left over.
+
+    A case is made when it is asked for.
+    """
+
+    def __init__(self, mechanism: Parameters, found: Others) -> None:
+        several = found.how == "alike" and len(found.inputs) > 2
+        inputs = [*dict.fromkeys(itertools.chain(*found.pairs, found.inputs))]
+        law = finite_law(mechanism, inputs)
+        columns = zip(*(one.probability for one in law), strict=True)
+        self._rows = dict(zip(inputs, map(list, columns), strict=True))
+        self._blanket = [one.blanket for one in law]
+        self._pairs, self._inputs = found.pairs, found.inputs
+        self._parts = [tuple(range(len(law)))] * len(found.pairs)
+        if several:
+            places = [(inputs.index(x0), inputs.index(x1)) for x0, x1 in found.pairs]
+            self._parts = [_alike(law, place) for place in places]
+        self._moments: dict[Hashable, Moments | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __getitem__(self, i: Any) -> Any:
+        x0, x1 = self._pairs[i]
+        rows, blanket = self._rows, self._blanket
+        labels = [Label(rows[x0], rows[x1], rows[x], blanket) for x in self._inputs]
+        return Case(blanket, rows[x0], rows[x1], labels, self._parts[i])
+
+    def spreads(self) -> list[float]:
+        """About the largest sum of (R_x0 - R_x1)^2/R_x over the inputs x, of each pair."""
+        law = self._in_floats()
+        with np.errstate(divide="ignore"):
+            inverse = [np.where(row > 0.0, 1.0 / row, 0.0) for row in law]
+        return self._of_pairs(about_moments(law, inverse, 1.0))
+
+    def perhaps_above(
+        self, numbers: tuple[Any, Any, float], n: int, epsilon: float, log_delta: float
+    ) -> set[int]:
+        """Cases that ``surely_met`` would hardly tell from this delta: an estimate in floats."""
+        share, join, alpha = numbers
+        law, grow, tilt = self._in_floats(), math.exp(epsilon), _STEEPER * alpha
+        beta = share * np.array([float(b.mid()) for b in self._blanket])
+        with np.errstate(all="ignore"):
+            weights = about_weights(law, beta, join, tilt)
+            found = self._of_pairs(about_moments(law, weights, grow))
+        power = (math.log(2.0 * tilt * n) + log_delta) / n
+        limit = 2.0 * (math.expm1(power) + tilt * (grow - 1.0)) / (tilt * tilt)
+        return {k for k, value in enumerate(found) if not value <= _NEARLY * limit}
+
+    def _in_floats(self) -> Floats:
+        return np.array([[float(p.mid()) for p in row] for row in self._rows.values()])
+
+    def _of_pairs(self, values: Floats) -> list[float]:
+        place = {x: i for i, x in enumerate(self._rows)}
+        return [float(values[place[x0], place[x1]]) for x0, x1 in self._pairs]
+
+    def surely_met(self, free: Numbers, n: int, epsilon: float, target: arb) -> set[int]:
+        """Cases of which the bound at these numbers is certainly at most the target.
+
+        Products of matrices at one of a few eps and tilts serve all that are near.
+        """
+        if free.ceiling is not None or epsilon <= 0.0:
+            return set()
+        numbers = [arb(x) for x in free.share], [arb(x) for x in free.join]
+        # The tilt of a pair is its own: a larger one suits those whose gains spread less.
+        tilt, rows = _STEEPER * free.alpha, list(self._rows.values())
+        place = round(math.log(epsilon) / _GRID), math.ceil(math.log(tilt) / _GRID)
+        asked = (free.share, free.join, place, ctx.prec)
+        if asked not in self._moments:
+            middle, most = (math.exp(k * _GRID) for k in (place[0], place[1] + 1))
+            grow = arb(middle).exp()
+            made = second_moments(rows, self._blanket, numbers, arb(most), grow)
+            self._moments = {asked: made}
+        moments = self._moments[asked]
+        if moments is None:
+            return set()
+        hidden = total(x * b for x, b in zip(numbers[0], self._blanket, strict=True))
+        grow = arb(epsilon).exp()
+        met = surely_met(moments, rows, hidden, arb(tilt), n, grow, target)
+        at = {x: i for i, x in enumerate(self._rows)}
+        return {k for k, (x0, x1) in enumerate(self._pairs) if (at[x0], at[x1]) in met}
 
 
 def _alike(law: Law, pair: tuple[int, int]) -> tuple[int, ...]:

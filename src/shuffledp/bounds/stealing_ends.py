@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shuffledp.arithmetic.balls import ctx, precision_for
-from shuffledp.bounds.stealing import Numbers, log_delta
-from shuffledp.bounds.stealing_cases import Case, cases_of
-from shuffledp.propose.stealing import Floats, Plan, floats_of, step_of
+from shuffledp.bounds.stealing import log_delta
+from shuffledp.bounds.stealing_cases import Case, Numbers, cases_of
+from shuffledp.propose.stealing import AllFloats, Floats, Plan, step_of
 from shuffledp.propose.stealing_solve import Proposer
 
 __all__ = ["End", "Stealing"]
@@ -60,7 +60,7 @@ class Stealing:
 
     def __init__(self, mechanism: Mapping[str, Any], n: int) -> None:
         self._mechanism, self._n, self._bits = mechanism, n, precision_for(n)
-        self._made: dict[float, tuple[list[Case], Proposer]] = {}
+        self._made: dict[float, tuple[Sequence[Case], Proposer]] = {}
 
     @property
     def deviation(self) -> float:
@@ -90,7 +90,7 @@ class Stealing:
         eps *= math.exp((goal - target) / slope)
         for _ in range(_TRIES):
             plans = proposer.plans(eps)
-            numbers = [numbers_of(plan) for plan in plans]
+            numbers = _all_numbers(plans)
             value = self._certified(cases, numbers, eps, enough=target - _FAR)
             if value <= target - _FAR:
                 value = self._certified(cases, numbers, eps)
@@ -114,7 +114,7 @@ class Stealing:
         if not about < 0.0:
             return None
         plans = self._at(about)[1].plans(eps)
-        return self.certified(eps, [numbers_of(plan) for plan in plans], about, _worst(plans))
+        return self.certified(eps, _all_numbers(plans), about, _worst(plans))
 
     def searched(self, eps: float) -> tuple[float, list[Plan]]:
         """About log delta at eps, and numbers that were searched for it."""
@@ -147,7 +147,7 @@ class Stealing:
         with ctx.workprec(self._bits):
             return log_delta(cases, numbers, self._n, eps, enough=enough)
 
-    def _at(self, log: float) -> tuple[list[Case], Proposer]:
+    def _at(self, log: float) -> tuple[Sequence[Case], Proposer]:
         """Cases and what proposes for them, in enough detail for such a delta."""
         level = -_RANGE
         if self._made and self._made[level][0][0].unbounded:
@@ -156,7 +156,7 @@ class Stealing:
         if level not in self._made:
             with ctx.workprec(self._bits):
                 cases = cases_of(self._mechanism, level)
-            self._made[level] = cases, Proposer(floats_of(cases), self._n)
+            self._made[level] = cases, Proposer(AllFloats(cases), self._n)
             if level > log and cases[0].unbounded:
                 return self._at(log)
         return self._made[level]
@@ -169,6 +169,13 @@ def numbers_of(plan: Plan, smoothest: float = 0.0) -> Numbers:
     split = tuple(plan.share.tolist()), tuple(plan.join.tolist())
     smooth = max(plan.smooth, smoothest)
     return Numbers(*split, plan.alpha, smooth / plan.alpha, step, ceiling)
+
+
+def _all_numbers(plans: Sequence[Plan]) -> list[Numbers]:
+    """Numbers of all plans; plans that are one have the same numbers."""
+    made = {id(plan): plan for plan in plans}
+    numbers = {key: numbers_of(plan) for key, plan in made.items()}
+    return [numbers[id(plan)] for plan in plans]
 
 
 def _worst(plans: Sequence[Plan]) -> int:

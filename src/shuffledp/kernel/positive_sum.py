@@ -23,7 +23,16 @@ from shuffledp.arithmetic.balls import acb, arb, total
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.draws import Draws, Moments
 
-__all__ = ["Atom", "Line", "ManySums", "by_moments", "chernoff", "positive_sum", "tilted"]
+__all__ = [
+    "Atom",
+    "Line",
+    "ManySums",
+    "by_moments",
+    "chernoff",
+    "positive_sum",
+    "tilted",
+    "tilted_mass",
+]
 
 # (mass, gain).
 Atom = tuple[arb, arb]
@@ -77,6 +86,11 @@ def tilted(measure: Sequence[Atom], alpha: arb) -> Moments:
     return Moments(Draws(masses, gains, 1), alpha)
 
 
+def tilted_mass(measure: Sequence[Atom], alpha: arb) -> arb:
+    """The mass of a finite measure times e^(alpha x)."""
+    return total(mass * (alpha * gain).exp() for mass, gain in measure)
+
+
 def _one_less_square(law: Moments) -> tuple[arb, arb]:
     """V, Q with 1 - |phi(t)|^2 >= V t^2 - Q t^4/24: Lemma 3.3 (i) with all atoms."""
     powers, s = law.moments, [arb(1), total(law.moments)]
@@ -112,9 +126,9 @@ def _weights(c: Moments, d: Moments, alpha: arb, smoothing: arb) -> _Weights:
     return _Weights((c.mass / both, d.mass / both), alpha * alpha, smoothing * smoothing)
 
 
-def chernoff(c: Moments, d: Moments, n: int, alpha: arb) -> arb:
-    """J(c, d) <= (c0 + d0)^n/(2 alpha n): Corollary 3.2 with h = 0."""
-    return (c.mass + d.mass) ** n / (2 * alpha * n)
+def chernoff(both: arb, n: int, alpha: arb) -> arb:
+    """J(c, d) <= (c0 + d0)^n/(2 alpha n), ``both`` being c0 + d0: Corollary 3.2 with h = 0."""
+    return both**n / (2 * alpha * n)
 
 
 def positive_sum(c: Moments, d: Moments, n: int, at: Line) -> arb:

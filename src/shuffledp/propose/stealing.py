@@ -10,7 +10,7 @@ beta = kappa B and s = theta.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from shuffledp.arithmetic.balls import arb
 
-__all__ = ["SMOOTHING", "Array", "Floats", "Plan", "Planner", "floats_of", "step_of"]
+__all__ = ["SMOOTHING", "AllFloats", "Array", "Floats", "Plan", "Planner", "step_of"]
 
 Array = npt.NDArray[np.float64]
 
@@ -98,10 +98,31 @@ class Floats:
         )
 
 
-def floats_of(cases: Sequence[Case]) -> list[Floats]:
-    """All cases in floats; rows that several of them have are converted once."""
-    kept: dict[int, Array] = {}
-    return [Floats(case, kept) for case in cases]
+# Free numbers (share, join, alpha), n, eps and log delta -> cases.
+Screen = Callable[[tuple[Array, Array, float], int, float, float], set[int]]
+
+
+class AllFloats(Sequence[Floats]):
+    """Cases in floats, each made when it is asked for; rows of several are converted once."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self._cases, self._kept = cases, dict[int, Array]()
+        self._made: dict[int, Floats] = {}
+        own = getattr(cases, "spreads", None)
+        #: Of each case the largest spread of a label.
+        self.spreads: list[float] = (
+            own() if own is not None else [float(one.spreads.max()) for one in self]
+        )
+        #: Cases that are not seen at once to be below a delta, where there is a way to see it.
+        self.screen: Screen | None = getattr(cases, "perhaps_above", None)
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    def __getitem__(self, i: Any) -> Any:
+        if i not in self._made:
+            self._made[i] = Floats(self._cases[i], self._kept)
+        return self._made[i]
 
 
 class Plan(NamedTuple):

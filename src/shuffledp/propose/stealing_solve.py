@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from shuffledp.propose.stealing import Floats, Plan, Planner
+from shuffledp.errors import NotCertified
+from shuffledp.propose.stealing import AllFloats, Plan, Planner
 from shuffledp.propose.stealing_search import best_plan, first_plan, is_few
 
-__all__ = ["Proposer"]
+__all__ = ["MOST_ALONE", "Proposer"]
 
 # Between these eps a bound is looked for: those of the range of promise, and some more.
 _LEAST, _MOST = 1e-12, 60.0
@@ -27,6 +28,9 @@ _GUESSES, _SETTLED, _OFF = 4, 0.1, 0.3
 _SEARCHES = 5
 # Of a pair that is lower by more than this, in log delta, no numbers of its own are searched.
 _APART = 0.02
+# Of so many pairs those that are certainly lower have the numbers of the worst one; so many, at
+# most, have numbers of their own: some seconds.
+_SOME, MOST_ALONE = 6, 132
 # A pair that is lower by more than this, in log delta, is not the worst at an eps nearby.
 _FAR = 1.0
 # A squared shift beyond this is not the normal law's: a start is looked for within it.
@@ -38,21 +42,21 @@ class Proposer:
 
     Parameters
     ----------
-    cases : sequence of Floats
+    cases : AllFloats
         The pairs, in any order.
     n : int
         Users, the victim included, n >= 2.
     """
 
-    def __init__(self, cases: Sequence[Floats], n: int) -> None:
+    def __init__(self, cases: AllFloats, n: int) -> None:
         self.cases, self.n = cases, n
-        self._order = sorted(range(len(cases)), key=lambda i: -cases[i].spreads.max())
+        self._order = sorted(range(len(cases)), key=lambda i: -cases.spreads[i])
         self._searched: dict[int, list[Plan]] = {}
 
     @property
     def deviation(self) -> float:
         """Of the privacy loss, to first order: sqrt(chi/n) of the worst label."""
-        spread = float(self.cases[self._order[0]].spreads.max())
+        spread = self.cases.spreads[self._order[0]]
         return math.sqrt(min(spread, _LARGEST_SPREAD) / self.n)
 
     def plans(self, eps: float) -> list[Plan]:
@@ -81,13 +85,27 @@ class Proposer:
         """Of the first pair, and of those that come near it."""
         lead = self._order[0]
         first = best_plan(self.cases[lead], self.n, eps, log_delta)
-        found = {lead: first}
-        for i in self._order[1:]:
+        # What is far below the worst pair has that one's numbers and no value of its own.
+        found = dict.fromkeys(self._order, first._replace(value=-math.inf))
+        found[lead] = first
+        for i in self._near(first, eps, log_delta):
             plan = self._borrowed(i, first, eps)
             if plan.value > first.value - _APART:
                 plan = best_plan(self.cases[i], self.n, eps, log_delta, plan, polish=False)
             found[i] = plan
         return [found[i] for i in range(len(self.cases))]
+
+    def _near(self, first: Plan, eps: float, log_delta: float) -> list[int]:
+        """Pairs, but for the worst one, that numbers of their own are made for."""
+        lead, screen = self.cases[self._order[0]], self.cases.screen
+        some = len(self._order) >= _SOME and math.isfinite(first.value)
+        found = self._order[1:]
+        if screen is not None and some and not is_few(lead, self.n, log_delta):
+            left = screen((first.share, first.join, first.alpha), self.n, eps, log_delta)
+            found = [i for i in found if i in left]
+        if len(found) > MOST_ALONE:
+            raise NotCertified(f"label stealing: {len(found):,} pairs of inputs, one by one")
+        return found
 
     def _borrowed(self, i: int, first: Plan, eps: float) -> Plan:
         """Another pair's sizes, tuned to the label of the largest spread."""
@@ -113,16 +131,18 @@ class Proposer:
         lead = max(range(len(plans)), key=lambda i: plans[i].value)
         first = Planner(self.cases[lead], self.n, eps).changed(plans[lead])
         grown, fallen = first.alpha / plans[lead].alpha, first.value - plans[lead].value
+        shared = first._replace(value=-math.inf)
         found = []
-        for i, (case, plan) in enumerate(zip(self.cases, plans, strict=True)):
+        for i, plan in enumerate(plans):
             if i == lead:
                 found.append(first)
+            elif plan.value == -math.inf:
+                found.append(shared)
             elif plan.value < plans[lead].value - _FAR:
-                found.append(
-                    plan._replace(alpha=plan.alpha * grown, value=plan.value + min(fallen, 0.0))
-                )
+                moved = plan.value + min(fallen, 0.0)
+                found.append(plan._replace(alpha=plan.alpha * grown, value=moved))
             else:
-                found.append(Planner(case, self.n, eps).changed(plan))
+                found.append(Planner(self.cases[i], self.n, eps).changed(plan))
         return found
 
     def crossing(self, log_delta: float, top: float) -> tuple[float, float] | None:
@@ -157,8 +177,7 @@ class Proposer:
     def _at(self, plans: Sequence[Plan], eps: float) -> float:
         """About log delta with these numbers, by pairs that are not far below the worst."""
         least = max(map(_value, plans)) - 1.0
-        cases = zip(self.cases, plans, strict=True)
-        near = [(case, plan) for case, plan in cases if plan.value >= least]
+        near = [(self.cases[i], plan) for i, plan in enumerate(plans) if plan.value >= least]
         return max(Planner(case, self.n, eps).changed(plan).value for case, plan in near)
 
     def _start(self, log_delta: float, top: float) -> float:

@@ -178,8 +178,9 @@ class Channel(Randomizer):
         return WorstPairs(pairs or ((0, 1),), ALL_PAIRS)
 
     def worst_triples(self) -> WorstTriples | None:
-        """Every ordered pair with every input, for up to 12 inputs."""
-        return all_triples(len(self.matrix))
+        """Every ordered pair with every input, for up to 12 inputs; 64 if no probability is 0."""
+        whole = all(float(x) > 0.0 for row in self.matrix for x in row)
+        return all_triples(len(self.matrix), whole=whole)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Those (x0, x1, x2), x0 < x1, of which the integral of (R_x0 - R_x1)^2/R_x2 is largest.

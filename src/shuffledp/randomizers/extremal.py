@@ -186,8 +186,8 @@ class Extremal(FrequencyRandomizer):
         return WorstPairs(((x0, x1),), LEAST_COMMON)
 
     def worst_triples(self) -> WorstTriples | None:
-        """Every ordered pair with every input, for up to 12 inputs."""
-        return all_triples(self.items)
+        """Every ordered pair with every input, for up to 64 inputs."""
+        return all_triples(self.items, whole=True)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """The pair with the least in common; all others hold each of the inputs, up to 100."""

@@ -1,0 +1,108 @@
+"""Pairs that are excluded together: never one whose own bound is above the target."""
+
+import itertools
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+import shuffledp as sd
+from shuffledp.bounds.stealing import log_delta
+from shuffledp.bounds.stealing_cases import Numbers, cases_of
+
+N, EPS, ALPHA = 2_000, 0.3, 0.05
+
+
+def channel(rng, inputs, outputs, spiky):
+    rows = rng.dirichlet(np.full(outputs, spiky), size=inputs) + 1e-3
+    return {"name": "channel", "matrix": [list(map(float, row / row.sum())) for row in rows]}
+
+
+def numbers_for(rng, outputs, smoothing=0.01):
+    share, join = (tuple(map(float, rng.uniform(0.3, 0.9, outputs))) for _ in range(2))
+    return Numbers(share, join, ALPHA, smoothing / ALPHA, 0.01)
+
+
+def bounds(case, free, n, epsilon, alpha):
+    """(c0 + d0)^n/(2 alpha n) and the tail, from the definition; the largest of all labels."""
+    grow, found = arb(epsilon).exp(), arb(0)
+    rows = zip(case.blanket, case.first, case.second, free.share, free.join, strict=True)
+    outputs = [(share * b, p - grow * q, arb(s)) for b, p, q, share, s in rows]
+    hidden = sum((beta for beta, _, _ in outputs), arb(0))
+    lost = sum(((1 - s) * max(g, arb(0)) for _, g, s in outputs), arb(0))
+    c0 = sum((beta * (alpha * s * g / beta).exp() for beta, g, s in outputs), arb(0))
+    for label in case.labels:
+        left = [r - beta for r, (beta, _, _) in zip(label.other, outputs, strict=True)]
+        pairs = zip(left, outputs, strict=True)
+        d0 = sum((t * (alpha * (1 - s) * g / t).exp() for t, (_, g, s) in pairs), arb(0))
+        found = found.max((c0 + d0) ** n / (2 * alpha * n) + lost * (1 - hidden) ** (n - 1))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_none_is_excluded_whose_own_bound_is_larger(seed):
+    rng = np.random.default_rng(seed)
+    outputs = 5
+    mechanism = channel(rng, 4, outputs, spiky=0.3 if seed % 2 else 3.0)
+    free = numbers_for(rng, outputs)
+    excluded = 0
+    with ctx.workprec(128):
+        cases = cases_of(mechanism, -40.0)
+        # Any tilt would do; the one that is used is 1.2 times that of the numbers.
+        own = [bounds(case, free, N, EPS, arb(1.2) * ALPHA) for case in cases]
+        for target in [factor * value for value in own for factor in (0.999, 1.02, 1.5, 4.0)]:
+            met = cases.surely_met(free, N, EPS, target)
+            excluded += len(met)
+            assert all(own[i] <= target for i in met)
+    assert excluded > 0
+
+
+@pytest.mark.parametrize("spiky", [0.5, 3.0])
+def test_the_bound_is_the_same_with_and_without(spiky):
+    rng = np.random.default_rng(7)
+    mechanism = channel(rng, 5, 6, spiky)
+    free = numbers_for(rng, 6)
+    with ctx.workprec(128):
+        cases = cases_of(mechanism, -40.0)
+        together = log_delta(cases, [free] * len(cases), N, EPS)
+        alone = log_delta(list(cases), [free] * len(cases), N, EPS)
+    assert together == pytest.approx(alone, abs=1e-9)
+
+
+def test_a_large_channel_has_ends_that_meet():
+    rng = np.random.default_rng(3)
+    matrix = channel(rng, 24, 24, 1.0)["matrix"]
+    bound = sd.shuffle(sd.Channel(matrix=tuple(map(tuple, matrix))), n=10**5).epsilon(delta=1e-6)
+    assert bound.upper_theorem.key == "label-stealing"
+    assert bound.upper <= 1.001 * bound.lower
+
+
+def test_more_users_and_merged_outputs_tell_less():
+    rng = np.random.default_rng(4)
+    matrix = np.array(channel(rng, 14, 6, 1.0)["matrix"])
+    merged = np.column_stack([matrix[:, 0] + matrix[:, 1], matrix[:, 2:]])
+
+    def upper(rows, n):
+        rows = tuple(tuple(map(float, row)) for row in rows)
+        return sd.shuffle(sd.Channel(matrix=rows), n=n).epsilon(delta=1e-6)
+
+    found = [upper(matrix, n) for n in (10**5, 2 * 10**5)]
+    assert all(b.upper >= b.lower > 0.0 for b in found)
+    assert found[1].lower <= found[0].upper
+    assert upper(merged, 10**5).lower <= found[0].upper
+
+
+def test_order_of_pairs_is_that_of_the_theorem():
+    rng = np.random.default_rng(5)
+    mechanism = channel(rng, 3, 4, 1.0)
+    cases = cases_of(mechanism, -40.0)
+    pairs = list(itertools.permutations(range(3), 2))
+    assert len(cases) == len(pairs)
+    for (x0, x1), case in zip(pairs, cases, strict=True):
+        # Outputs are in any order, their masses are those of the rows.
+        assert sorted(float(p.mid()) for p in case.first) == pytest.approx(
+            sorted(mechanism["matrix"][x0])
+        )
+        assert sorted(float(p.mid()) for p in case.second) == pytest.approx(
+            sorted(mechanism["matrix"][x1])
+        )
