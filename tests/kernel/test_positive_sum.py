@@ -90,7 +90,7 @@ def test_coarser_bounds_are_above_and_near(law, n, alpha):
         step = min(0.2 * alpha, 0.3 / math.sqrt(n))
         line = Line(alpha, h, step, math.ceil(6.0 / (h * step)), 1e-7)
         sharp = float(positive_sum(c, d, n, line).upper())
-        rough = float(chernoff(c, d, n, arb(alpha)).upper())
+        rough = float(chernoff(c.mass + d.mass, n, arb(alpha)).upper())
         moments = by_moments(c, d, n, alpha)
         middle = float(moments.upper()) if moments.is_finite() else math.inf
     # int w is pi/alpha; psi^n takes some of it away.

@@ -217,7 +217,7 @@ class _Bound:
 
 def _bounds(c: Moments, d: Moments, n: int, line: Line) -> list[Callable[[], arb]]:
     return [
-        lambda: chernoff(c, d, n, arb(line.alpha)),
+        lambda: chernoff(c.mass + d.mass, n, arb(line.alpha)),
         lambda: by_moments(c, d, n, line.alpha),
         lambda: positive_sum(c, d, n, rough_line(line)),
         lambda: positive_sum(c, d, n, line),
