@@ -72,7 +72,9 @@ class StealingClaims:
         NotCertified
             Where no theorem says which pairs and inputs to look at.
         """
-        numbers = [_numbers(one) for one in free]
+        # Equal sets are one: pairs that share theirs are looked at together.
+        kept: dict[Numbers, Numbers] = {}
+        numbers = [kept.setdefault(one, one) for one in map(_numbers, free)]
         if self._covered is not None:
             if len(numbers) != 1:
                 raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted 1")
