@@ -6,16 +6,13 @@ import math
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, float_below
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 
 __all__ = [
     "LogInterval",
     "exp_or_infinite",
     "log_above",
     "log_add",
-    "log_difference",
     "log_interval",
-    "log_of",
 ]
 
 
@@ -52,34 +49,9 @@ def exp_or_infinite(x: float) -> float:
     return math.exp(x) if x < 709.0 else math.inf
 
 
-def log_of(x: float) -> float:
-    """log x for x >= 0, -inf for 0."""
-    return math.log(x) if x > 0.0 else -math.inf
-
-
-def log_add(x: float, y: float, *, outward: float = 0.0) -> float:
-    """log(e^x + e^y); -inf stands for 0.
-
-    The logarithm of the rest is at most log 2, its argument and the sum round by u each: 8 u of
-    1 + |result| is more than all of it, and is added ``outward`` times.
-    """
+def log_add(x: float, y: float) -> float:
+    """log(e^x + e^y), not rounded outward; -inf stands for 0."""
     top, rest = max(x, y), min(x, y)
     if not math.isfinite(top) or rest == -math.inf:
         return top
-    total = top + math.log1p(math.exp(rest - top))
-    return total + outward * 8 * UNIT_ROUNDOFF * (1.0 + abs(total))
-
-
-def log_difference(x: float, y: float) -> float:
-    """log (e^x - e^y)_+, or something smaller; -inf stands for 0.
-
-    What is taken off is made larger by the rounding of both logarithms, which is more than that of
-    its exponential; the sum's own is taken off the result.
-    """
-    if y == -math.inf or x == -math.inf:
-        return x
-    share = math.exp(min(y - x + 8 * UNIT_ROUNDOFF * (1.0 + abs(y) + abs(x)), 0.0))
-    if not share < 1.0:
-        return -math.inf
-    total = x + math.log1p(-share)
-    return total - 8 * UNIT_ROUNDOFF * (1.0 + abs(total))
+    return top + math.log1p(math.exp(rest - top))

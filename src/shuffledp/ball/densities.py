@@ -147,10 +147,7 @@ def _is_inside(noise: Noise, y: arb) -> bool:
 
 
 def local_delta(mechanism: Mapping[str, Any], noise: Noise, x0: arb, x1: arb, eps: arb) -> arb:
-    """Return the hockey-stick divergence of the noise at two different inputs, unshuffled."""
-    if eps < 0:
-        # H_eps(P||Q) = 1 - e^eps + e^eps H_-eps(Q||P).
-        return 1 - eps.exp() + eps.exp() * local_delta(mechanism, noise, x1, x0, -eps)
+    """Return the hockey-stick divergence at eps >= 0 of the noise at two inputs, unshuffled."""
     distance = abs(x0 - x1)
     if noise.kinked:
         # Exactly zero where the distance is that of the ends.
