@@ -19,6 +19,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.draws import Moments
 from shuffledp.kernel.positive_sum import Line, by_moments, chernoff, positive_sum, tilted
 from shuffledp.propose.covers import Cover
+from shuffledp.propose.stealing import step_of
 
 __all__ = ["checked", "log_delta_on_interval", "outputs_of", "rough_line"]
 
@@ -155,12 +156,22 @@ def _of_label(
         for bound in (
             lambda d=d: chernoff(c.mass + d.mass, n, alpha),
             lambda d=d: by_moments(c, d, n, line.alpha),
-            lambda d=d, at=at: positive_sum(c, d, n, at),
+            lambda d=d, at=at: positive_sum(c, d, n, _own(at, c, d, n)),
         ):
             best = best.min(bound() + label.lost)
             if best <= room:
                 return best
     return best
+
+
+def _own(line: Line, c: Moments, d: Moments, n: int) -> Line:
+    """The step of this label: longer where its tilted sum is narrower than the widest one's."""
+    square = float(c.mass * c.variance + d.mass * d.variance) / float(c.mass + d.mass)
+    width = math.sqrt(n * max(square, 0.0))
+    if not 0.0 < width < math.inf:
+        return line
+    step = max(line.step, step_of(width, line.alpha))
+    return replace(line, step=step, last=math.ceil(line.last * line.step / step))
 
 
 def rough_line(line: Line) -> Line:

@@ -16,15 +16,13 @@ from shuffledp.bounds.interval import log_delta_on_interval, outputs_of
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.bounds.stealing_ends import End
 from shuffledp.errors import NotCertified
-from shuffledp.propose.covers import COARSE, FINE, FINEST, Detail, cover
+from shuffledp.propose.covers import COARSE, FEW, FINE, FINEST, Detail, cover
 from shuffledp.propose.interval import Free, Laws, Sketch, free_numbers
 from shuffledp.propose.stealing import step_of
 from shuffledp.propose.stealing_solve import crossing, first_log_delta
 
 __all__ = ["IntervalClaims", "IntervalStealing", "free_of"]
 
-# h alpha of sums: half of its square is what smoothing costs of log J.
-_SMOOTHING = 0.03
 # How far below delta a certified end of eps is at least, in logs: a finer sum does not see it.
 _SPARE = 2e-7
 # What a cover may cost beyond its first step, in units of that.
@@ -33,6 +31,8 @@ _MORE = 1.4
 _TRIES, _BELOW = 6, 3e-4
 # The same as a share of what the last one missed: about by how much slopes are off.
 _BELOW_MISS = 0.12
+# A certificate that misses by more, in log delta, shows that no cover of all inputs is near.
+_HOPELESS = 3.0
 # Searches on the way to a first eps, and how near they settle, in log delta.
 _SEARCHES, _SETTLED, _NEARLY = 6, 0.02, 3e-4
 # d log delta/d log eps to begin with.
@@ -83,19 +83,20 @@ class IntervalStealing:
             return None
         eps, slope, free = found
         # The two likely worst labels alone say where to aim.
-        margin = self._margin(slope)
+        detail = FEW if Laws(self._sketch, self._n, eps, target).few else FINE
+        margin = self._margin(slope, detail)
         for _ in range(2):
-            value = self._value(eps, _numbers(free), target, FINE, ends=True)
+            value = self._value(eps, _numbers(free), target, detail, ends=True)
             if not (math.isfinite(value) and eps < cap):
                 return None
             eps *= math.exp((target - margin - value) / slope)
             if abs(target - margin - value) < 0.1 * _BELOW:
                 break
         for _ in range(_TRIES):
-            value = self._value(eps, _numbers(free), target, FINE, enough=target - _SPARE)
+            value = self._value(eps, _numbers(free), target, detail, enough=target - _SPARE)
             if value <= target - _SPARE:
                 return End(eps, value, [_numbers(free)], 0) if eps < cap else None
-            if not (math.isfinite(value) and eps < cap):
+            if not (value < target + _HOPELESS and eps < cap):
                 break
             below = max(_BELOW, _BELOW_MISS * (value - target))
             eps *= math.exp(max((target - value - below) / slope, -0.5))
@@ -106,7 +107,8 @@ class IntervalStealing:
         log, plans = self.searched(eps)
         if not (plans and log < 0.0):
             return None
-        return self._end(eps, _numbers(plans[0]), log, FINE)
+        few = Laws(self._sketch, self._n, eps, log).few
+        return self._end(eps, _numbers(plans[0]), log, FEW if few else FINE)
 
     def searched(self, eps: float) -> tuple[float, list[Free]]:
         """About log delta at eps, and numbers that were searched for it."""
@@ -159,9 +161,9 @@ class IntervalStealing:
             return None
         return eps, slope, free
 
-    def _margin(self, slope: float) -> float:
+    def _margin(self, slope: float, detail: Detail) -> float:
         """About what all labels add to the log delta of the two likely worst ones."""
-        return -slope * _MORE * FINE.first + _SPARE
+        return -slope * _MORE * detail.first + _SPARE
 
     def _start(self, target: float, cap: float) -> float:
         """An eps to begin with, of a normal law."""
@@ -215,7 +217,7 @@ class IntervalClaims(IntervalStealing):
 def _numbers(free: Free, smoothest: float = 0.0) -> Numbers:
     step = step_of(free.deviation, free.alpha)
     ceiling = float(free.ceiling) if math.isfinite(free.ceiling) else None
-    smooth = max(_SMOOTHING, smoothest) / free.alpha
+    smooth = max(free.smooth, smoothest) / free.alpha
     split = (float(free.kappa),), (float(free.theta),)
     return Numbers(*split, float(free.alpha), float(smooth), float(step), ceiling)
 

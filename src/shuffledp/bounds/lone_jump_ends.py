@@ -58,8 +58,8 @@ class LoneJump(IntervalStealing):
     def _moved(self, free: Free, eps: float, about: float) -> Free:
         return moved_jump(self._sketch, self._n, eps, free, about)
 
-    def _margin(self, slope: float) -> float:
-        del slope
+    def _margin(self, slope: float, detail: Detail) -> float:
+        del slope, detail
         return _MARGIN
 
     def _value(

@@ -28,7 +28,7 @@ class Remainder:
     """
 
     def __init__(
-        self, boxes: list[tuple[arb, arb]], away: arb, *, kept: arb, mean: arb, rest: arb
+        self, boxes: list[tuple[arb, arb, arb]], away: arb, *, kept: arb, mean: arb, rest: arb
     ) -> None:
         self._boxes, self._away = boxes, away
         self._kept, self._mean, self._rest = kept, mean, rest
@@ -37,14 +37,16 @@ class Remainder:
     def mass(self, alpha: arb, *, negated: bool = False) -> arb:
         """At least d(alpha), or d(-alpha).
 
-        d(alpha) <= 1 - |c| - (1 - kappa) + (1 - kappa) e^(alpha m) [1 + E w + E(e^|w| - 1 - |w|)],
+        d(alpha) <= 1 - |c| - (1 - kappa) + (1 - kappa) e^(alpha m) [1 + E w + E(e^w - 1 - w)],
         w = alpha W/eta; outside the cells of normal noise W is 0, and E w what is missing there.
-        For -alpha the signs of m and E w are the others; the bound of |E w| is the same.
+        e^w - 1 - w is convex and least at 0: on a box it is at most that of one end of w's range.
+        For -alpha the signs of m and w are the others; the bound of |E w| is the same.
         """
         inside = _NOTHING
-        for mass, size in self._boxes:
-            power = alpha * size
-            inside += mass * (power.expm1() - power)
+        for mass, rise, fall in self._boxes:
+            up, down = (fall, -rise) if negated else (rise, -fall)
+            up, down = alpha * up, alpha * down
+            inside += mass * (up.expm1() - up).max(down.expm1() - down)
         mean = -self._mean if negated else self._mean
         return self._rest + self._kept * (alpha * mean).exp() * (1 + alpha * self._away + inside)
 
@@ -59,10 +61,12 @@ def remainders(at: Outputs, cover: Cover, eps: arb, share: Share, hidden: arb) -
         scale = share.gain * (_ONE if which else grow)
         for (v, w), eta in zip(pairwise(row.places), row.stretch, strict=True):
             size, away = scale / eta, _NOTHING
-            boxes = [
-                (mass, size * _bend(at, v, w, left, right))
-                for left, right, mass in _boxes(at, cover, v, w)
-            ]
+            boxes = []
+            for left, right, mass in _boxes(at, cover, v, w):
+                above, below = _bend(at, v, w, left, right)
+                # W is a multiple of r in row (A), of -r in row (B).
+                rise, fall = (below, above) if which else (above, below)
+                boxes.append((mass, size * rise, size * fall))
             if at.normal:
                 away = size * (at.tail(w, cover.edges[-1]) + at.tail(v, cover.edges[0]))
             mean = share.gain * (1 - grow)
@@ -78,11 +82,12 @@ def _boxes(at: Outputs, cover: Cover, v: float, w: float) -> list[tuple[float, f
     return found + [(y, y, at.tail(0.0, y)) for y in (cover.boxes[0], cover.boxes[-1])]
 
 
-def _bend(at: Outputs, v: float, w: float, left: float, right: float) -> arb:
-    """sup over the box and over u in [v, w] of |(1-l) f_v + l f_w - f_u|/f_0, 0 <= v < w.
+def _bend(at: Outputs, v: float, w: float, left: float, right: float) -> tuple[arb, arb]:
+    """sup over the box and over u in [v, w] of r_+/f_0 and of r_-/f_0, 0 <= v < w.
 
-    At most (h^2/8) sup |d^2 f_u/du^2|, h = w - v; for Laplace noise where y may lie in [v, w], at
-    most f(0) - f(h) as well.
+    r = (1-l) f_v + l f_w - f_u, of size at most (h^2/8) sup |d^2 f_u/du^2|, h = w - v. Laplace
+    noise of scale b: d^2 f_u(y)/du^2 is f_u/b^2 and, at u = y, a mass of -1/b^2. So r_- is 0 but
+    where y may lie in [v, w], and there at most h/(4 b^2), and f(0) - f(h).
     """
     step = arb(w) - v
     far = abs(arb(left) - w).max(abs(arb(right) - v))
@@ -92,9 +97,10 @@ def _bend(at: Outputs, v: float, w: float, left: float, right: float) -> arb:
         u = arb(min(max(right, v), w))
         ratio = (at.turn * u * (right - u / 2)).exp()
         bent = abs(at.turn * far * far - 1).max(abs(at.turn * near * near - 1))
-        return (step * step / 8 * at.turn * bent * ratio).upper()
-    b = at.scale
-    top = step * step / (8 * b * b) * ((right - near) / b).exp()
+        both = (step * step / 8 * at.turn * bent * ratio).upper()
+        return both, both
+    b, below = at.scale, _NOTHING
+    above = step * step / (8 * b * b) * ((right - near) / b).exp()
     if left < w and right > v:
-        top = top.max((right / b).exp() * -(-step / b).expm1())
-    return top.upper()
+        below = (right / b).exp() * (-(-step / b).expm1()).min(step / (2 * b))
+    return above.upper(), below.upper()

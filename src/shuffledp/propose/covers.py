@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.errors import NotCertified
 from shuffledp.propose.grids import Detail, Grids, Row
 from shuffledp.propose.interval import Free, Sketch
 
 __all__ = [
     "COARSE",
+    "FEW",
     "FINE",
     "FINEST",
     "Cover",
@@ -55,8 +57,12 @@ class Cover(NamedTuple):
     third: tuple[float, ...]
 
 
-# Of an end, of values that rounds are composed of, and of a reader who looks once more at an end.
+# Of an end, of values that rounds are composed of, and of a reader who looks once more at an end;
+# among few users, where the bound itself is several percent above the lower end.
 FINE, COARSE, FINEST = Detail(), Detail(2e-4, 0.6, 3e-4), Detail(1.5e-5, 0.6, 1.5e-5)
+FEW = Detail(8e-5, 0.6, 4e-5)
+# How often a cover of too many inputs is made again, and so many times as coarse.
+_AGAIN, _COARSER = 3, 5.0
 
 # ------------------------------------------------------------------------------ cells of outputs
 
@@ -78,7 +84,14 @@ def cover(
     made = without_grids(edges)
     if two_inputs:
         return made
-    return with_grids(made, Grids(noise, n, eps, free, detail, np.array(made.boxes)))
+    for again in range(_AGAIN + 1):
+        coarser = detail._replace(first=detail.first * _COARSER**again)
+        try:
+            return with_grids(made, Grids(noise, n, eps, free, coarser, np.array(made.boxes)))
+        except NotCertified:
+            if again == _AGAIN:
+                raise
+    return made
 
 
 def without_grids(edges: tuple[float, ...]) -> Cover:
@@ -133,7 +146,7 @@ def edges_for(
     gain = np.minimum(ratio - a, cut)
     tilted = f0 * np.exp(np.clip(free.alpha * b * gain, -700, 50.0))
     need = (np.maximum(tilted, f0) * rise * rise) ** (1 / 3)
-    variance = free.deviation**2 / n / b**2
+    variance = free.scale**2 / n / b**2
     excess = float(need.sum() * gap) ** 3 / 6 / variance
     wanted = math.sqrt(excess / (2 * cells)) if count is None else count
     wanted = min(max(wanted, _FEWEST_CELLS), _MOST_CELLS)

@@ -23,7 +23,9 @@ _TINY = 1e-300
 # Up to this z the series of e^z - 1 - z is more accurate than a difference.
 _SMALL = 1e-3
 # Inputs of one row at most, and the shortest step between two.
-_MOST_PLACES, _SHORTEST = 400, 1e-7
+_MOST_PLACES, _SHORTEST = 250, 1e-7
+# Of delta this share is left for labels, at least: else no numbers are of use.
+_LEAST = 0.01
 # A share of the remainders' room that is left over for errors of the estimate.
 _ROOM = 0.9
 
@@ -73,11 +75,14 @@ class Grids:
         laws = Laws(noise, n, eps, free.log_delta)
         pool = np.minimum(free.theta / free.kappa * laws.pool, free.ceiling)
         self.c, self.gain = free.kappa * laws.common, np.maximum(pool, laws.floor)
-        self.empty, self.n = free.kappa - free.kappa * laws.blanket, n
-        self.alpha, self.room = free.alpha, self.room_for(free.alpha, free.log_delta)
+        self.empty, self.n, self.laws = free.kappa - free.kappa * laws.blanket, n, laws
+        # What is left for labels beside the tail.
+        paid = laws.paid(free.kappa, free.theta) * math.exp(min(-free.log_delta, 700.0))
+        left = free.log_delta + math.log(max(1.0 - paid, _LEAST))
+        self.alpha, self.room = free.alpha, self.room_for(free.alpha, left)
         self.y, self.widths = noise.outputs(min(free.log_delta, -20.0) - 15.0)
         # What stretching a label by eta adds to its log J, over eta: alpha^2 Var.
-        self.slope = (free.alpha * free.deviation) ** 2
+        self.slope = (free.alpha * free.scale) ** 2
         self.last = (boxes[0], boxes[-1])
         below, above = (
             np.array([0.5 * math.erfc(sign * y / noise.width / math.sqrt(2)) for y in boxes])
@@ -97,11 +102,19 @@ class Grids:
         return (goal - c0 - self.empty) / kept - 1
 
     def _log(self, x0: float, x1: float, x: float = 0.0, eta: float = 0.0) -> float:
-        """n E(e^(alpha X) - 1 - alpha X) of a label stretched by eta; all labels have one E X."""
+        """About log J of a label stretched by eta, but for a constant.
+
+        Among many users n E(e^(alpha X) - 1 - alpha X); all labels have one E X.
+        """
         f, mean = self.noise.density, self.b * (1 - self.a)
         own = np.maximum(f(self.y - x), _TINY)
         gain = self.b * (f(self.y - x0) - self.a * f(self.y - x1)) / own
         gain = np.minimum(mean + (gain - mean) / (1 - eta), self.free.ceiling)
+        if self.laws.few:
+            kept = (1 - self.free.kappa) * own * self.widths, np.maximum(gain, self.laws.floor)
+            law = np.append(kept[0], self.empty), np.append(kept[1], 0.0)
+            mean = float(self.c @ self.gain + kept[0] @ kept[1])
+            return self.laws.value_of((self.c, self.gain), law, self.alpha, 0.0, mean)[1]
         power = np.clip(self.free.alpha * gain, -700, 300)
         return self.n * float((own * self.widths) @ (np.expm1(power) - power))
 
@@ -132,15 +145,17 @@ class Grids:
         """The least eta at which the remainder's bound fits: E(e^(q/eta) - 1 - q/eta) <= room."""
         if not 0.0 < self.room < math.inf:
             raise NotCertified("label stealing: numbers at which no cover of all inputs is known")
-        top, mass = self._bend(v, v + step)
+        above, below, mass = self._bend(v, v + step)
+        above, below = (below, above) if second else (above, below)
         size, far = self.b * (1.0 if second else self.a), 0.0
         if self.noise.normal:
             ends = self.last[1] - v - step, v - self.last[0]
             far = sum(0.5 * math.erfc(z / self.noise.width / math.sqrt(2)) for z in ends)
-        return _least(self.alpha * size * top, mass, self.alpha * size * far, self.room)
+        top = self.alpha * size
+        return _least((top * above, top * below), mass, top * far, self.room)
 
-    def _bend(self, v: float, w: float) -> tuple[Floats, Floats]:
-        """The certificate's bound of |chord - f_u|/f_0 in each box, and the boxes' masses."""
+    def _bend(self, v: float, w: float) -> tuple[Floats, Floats, Floats]:
+        """The certificate's bounds of (chord - f_u)/f_0, up and down, in each box; their masses."""
         low, high = self.low, self.high
         step, width = w - v, self.noise.width
         if not self.noise.normal:
@@ -148,17 +163,17 @@ class Grids:
             low, high = np.append(both[:-1], [0.0, 1.0]), np.append(both[1:], [0.0, 1.0])
             far = np.maximum(np.maximum(low - w, v - high), 0.0)
             top = step**2 / (8 * width**2) * np.exp((high - far) / width)
-            inside = np.exp(high / width) * -math.expm1(-step / width)
-            top = np.where((low < w) & (high > v), np.maximum(top, inside), top)
+            inside = np.exp(high / width) * min(-math.expm1(-step / width), step / (2 * width))
+            below = np.where((low < w) & (high > v), inside, 0.0)
             mass = 0.5 * (np.exp(-low / width) - np.exp(-high / width))
             mass[-2:] = 0.5 * np.exp(-low[-2:] / width)
-            return top, mass
+            return top, below, mass
         turn, u = 1 / width**2, np.clip(high, v, w)
         far = np.maximum(np.abs(low - w), np.abs(high - v))
         near = np.maximum(np.maximum(low - w, v - high), 0.0)
         bent = np.maximum(np.abs(turn * far**2 - 1), np.abs(turn * near**2 - 1))
         top = step**2 / 8 * turn * bent * np.exp(turn * u * (high - u / 2))
-        return top, self.masses
+        return top, top, self.masses
 
     def row(self, *, second: bool) -> Row:
         """Grid of (A) or (B), with the longest steps whose eta is allowed at both of their ends."""
@@ -207,18 +222,30 @@ class Grids:
         return tuple(places)
 
 
-def _least(q: Floats, mass: Floats, linear: float, room: float) -> float:
-    """The least eta with E(e^(q/eta) - 1 - q/eta) + linear/eta <= room, by Newton's method."""
-    # One box alone: z^2/2 <= e^z - 1 - z = share.
+def _least(ranges: tuple[Floats, Floats], mass: Floats, linear: float, room: float) -> float:
+    """The least eta with E sup (e^w - 1 - w) + linear/eta <= room, by Newton's method.
+
+    ``ranges``: p and q, w being between -q/eta and p/eta in each box.
+    """
+    up, down = ranges
+    # One box alone, from above: e^p - 1 - p = share, or e^-q - 1 + q = share.
     share = room / np.maximum(mass, _TINY)
     root = np.sqrt(2 * share)
-    inverse = float((np.minimum(root, np.log1p(share + root)) / q).min())
-    for _ in range(25):
-        z = inverse * q
-        rest = np.where(z < _SMALL, z * z * (0.5 + z / 6), np.expm1(z) - z)
-        value = float(mass @ rest) + linear * inverse - room
-        move = value / (float(mass @ (q * np.expm1(z))) + linear)
+    most = np.minimum(root, np.log1p(share + root)) / np.maximum(up, _TINY)
+    inverse = min(float(most.min()), float(((share + root) / np.maximum(down, _TINY)).min()))
+    for _ in range(40):
+        rise, fall = _rest(inverse * up), _rest(-inverse * down)
+        value = float(mass @ np.maximum(rise, fall)) + linear * inverse - room
+        slopes = np.where(
+            rise >= fall, up * np.expm1(inverse * up), -down * np.expm1(-inverse * down)
+        )
+        move = value / (float(mass @ slopes) + linear)
         inverse -= move
         if abs(move) < 1e-3 * inverse:
             break
     return 1.001 / inverse
+
+
+def _rest(z: Floats) -> Floats:
+    """e^z - 1 - z."""
+    return np.where(np.abs(z) < _SMALL, z * z * (0.5 + z / 6), np.expm1(z) - z)

@@ -13,6 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.propose.simplex import least
+from shuffledp.propose.stealing import one_less_square_even, step_of
+
 __all__ = ["Free", "Laws", "Sketch", "free_numbers"]
 
 Floats = npt.NDArray[np.float64]
@@ -21,6 +24,18 @@ _U = 0.25 * np.arange(32)
 # Places t sqrt(v) = sinh(u) of an integral over t, and their weights.
 _PLACES, _WEIGHTS = np.sinh(_U), 0.25 * np.cosh(_U) * np.where(_U > 0, 1.0, 0.5)
 _TINY = 1e-300
+# Gauss-Legendre panels on [0, 1] for Laplace noise, and nodes of each.
+_PANELS, _NODES = 16, 10
+# h alpha of sums: half of its square is what smoothing costs of log J. The larger ones are worth it
+# among few users, where psi comes back to 1.
+SMOOTHINGS = (0.03, 0.1, 0.25)
+# The reservoir is to be empty with probability e^-6 delta.
+_EMPTY = 6.0
+# With a first reservoir above this share few are hidden by few: all numbers are searched at once.
+_FEW = 0.06
+# Among few users psi^n is summed at the square of so many even nodes, as the certificate does it:
+# up to so many alpha, at least and at most.
+_FAR, _EVEN, _MOST_EVEN = 12.0, 24, 64
 
 
 class Sketch(NamedTuple):
@@ -55,7 +70,7 @@ class Sketch(NamedTuple):
         return 0.5 + self.width**2 * math.log(ratio)
 
     def outputs(self, deepest: float) -> tuple[Floats, Floats]:
-        """Places and widths of fine cells; of Laplace noise with the ends of the line.
+        """Places and weights of a quadrature; of Laplace noise with the ends of the line.
 
         ``deepest``: about log of what may be left out of normal noise.
         """
@@ -63,10 +78,10 @@ class Sketch(NamedTuple):
             reach = self.width * math.sqrt(-2 * deepest)
             y = np.linspace(-reach, 1 + reach, 400)
             return y, np.full(y.size, y[1] - y[0])
-        y, half = (np.arange(160) + 0.5) / 160, 0.5 / 160 / self.width
-        # The density at the middle times this is a cell's mass, of every input outside of it.
-        each = math.sinh(half) / half / 160
-        return np.append(y, [0.0, 1.0]), np.append(np.full(y.size, each), np.full(2, self.width))
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        y = np.add.outer(np.arange(_PANELS), 0.5 * (nodes + 1)).ravel() / _PANELS
+        widths = np.tile(0.5 * weights / _PANELS, _PANELS)
+        return np.append(y, [0.0, 1.0]), np.append(widths, np.full(2, self.width))
 
 
 class Free(NamedTuple):
@@ -79,9 +94,11 @@ class Free(NamedTuple):
     ceiling : float
         Largest gain that is kept; infinite for Laplace noise.
     deviation : float
-        Of the tilted sum.
+        The larger one of both labels' tilted sums.
     log_delta : float
         About the bound.
+    smooth : float
+        h alpha of the sum.
     """
 
     kappa: float
@@ -90,11 +107,20 @@ class Free(NamedTuple):
     ceiling: float
     deviation: float
     log_delta: float
+    smooth: float = SMOOTHINGS[0]
 
     @property
     def value(self) -> float:
         """About log delta."""
         return self.log_delta
+
+    @property
+    def scale(self) -> float:
+        """The deviation, or that of a normal sum with this tilt and delta if it is less.
+
+        Rare large gains make a deviation of which delta knows little.
+        """
+        return min(self.deviation, math.sqrt(-2 * min(self.log_delta, -1.0)) / self.alpha)
 
 
 class Laws:
@@ -102,7 +128,7 @@ class Laws:
 
     def __init__(self, noise: Sketch, n: int, eps: float, log_delta: float) -> None:
         self.noise, self.n, self.eps, self.a = noise, n, eps, math.exp(eps)
-        self.gone = 0.0
+        self.gone, self.raised = 0.0, [0.0, 0.0]
         y, width = noise.outputs(min(log_delta, -20.0) - 15.0)
         self.f0, self.f1 = noise.density(y) * width, noise.density(y - 1) * width
         r = noise.ratio(y)
@@ -110,6 +136,9 @@ class Laws:
         self.common = np.minimum(self.f0, self.f1)
         self.pool = np.where(r < 1, 1 - self.a / np.maximum(r, _TINY), self.up)
         self.blanket = self.common.sum()
+        # The share of the blanket with which the reservoir is empty with probability e^-6 delta.
+        self.least = -math.expm1((log_delta - _EMPTY) / (n - 1)) / self.blanket
+        self.few = bool(self.least > _FEW)
         self.positive = np.maximum(self.f1 - self.a * self.f0, 0).sum()
         self.floor = -60.0 * math.sqrt(n * float((self.f0 * np.minimum(self.up, 1e8) ** 2).sum()))
 
@@ -121,23 +150,30 @@ class Laws:
 
     def made(self, kappa: float, theta: float, ceiling: float, alpha: float) -> Free:
         """About the bound at these numbers, at the best tilt."""
-        n, b, join = self.n, (1 - theta) / (1 - kappa), theta / kappa
+        b, join = (1 - theta) / (1 - kappa), theta / kappa
         cut = self._above(kappa * self.common, join * self.pool, ceiling)
         self.gone = cut
         lost = self._above((1 - kappa) * self.f0, b * self.up, ceiling)
-        paid = (1 - theta) * self.positive * (1 - kappa * self.blanket) ** (n - 1) + cut
+        paid = self.paid(kappa, theta) + cut
         gains = np.append(np.minimum(b * self.up, ceiling), 0.0), np.append(b * self.down, 0.0)
         mass = np.append((1 - kappa) * self.f0, kappa * (1 - self.blanket))
         c = kappa * self.common, np.maximum(np.minimum(join * self.pool, ceiling), self.floor)
+        # What the floor adds to the mean of all gains.
+        pooled = float(c[0] @ np.maximum(self.floor - join * self.pool, 0.0))
+        self.raised = [pooled + float(mass @ np.maximum(self.floor - x, 0.0)) for x in gains]
         laws = [(mass, np.maximum(gain, self.floor)) for gain in gains]
         tilt = self.saddle(c, laws[0], alpha)
         found = self._both(c, laws, tilt, lost)
-        if found[2]:
+        if found[3]:
             # The other label decides: one tilt serves both.
             other = self._both(c, laws, self.saddle(c, laws[1], tilt), lost)
             found = min(found, other, key=lambda one: one[1])
         value = float(np.logaddexp(found[1], math.log(max(paid, _TINY))))
-        return Free(kappa, theta, found[3], ceiling, found[0], value)
+        return Free(kappa, theta, found[4], ceiling, found[0], value, found[2])
+
+    def paid(self, kappa: float, theta: float) -> float:
+        """The tail: nobody else is in the reservoir."""
+        return (1 - theta) * self.positive * (1 - kappa * self.blanket) ** (self.n - 1)
 
     def moved(self, free: Free) -> Free:
         """The same numbers at this eps."""
@@ -151,14 +187,14 @@ class Laws:
 
     def _both(
         self, c: _Law, laws: list[_Law], alpha: float, lost: float
-    ) -> tuple[float, float, bool, float]:
-        """(deviation, about log (J + lost), whether the second label decides, tilt)."""
+    ) -> tuple[float, float, float, bool, float]:
+        """(deviation, about log (J + lost), h alpha, whether the second label decides, tilt)."""
         # The mean of all gains is 1 - a but for what is cut: differences of masses lose digits.
         mean = -math.expm1(self.eps) - self.gone
-        one = self.value_of(c, laws[0], alpha, lost, mean - lost)
-        two = self.value_of(c, laws[1], alpha, 0.0, mean)
+        one = self.value_of(c, laws[0], alpha, lost, mean - lost + self.raised[0])
+        two = self.value_of(c, laws[1], alpha, 0.0, mean + self.raised[1])
         worse = two if two[1] > one[1] else one
-        return (*worse, worse is two, alpha)
+        return max(one[0], two[0]), *worse[1:], worse is two, alpha
 
     def saddle(self, c: _Law, d: _Law, alpha: float, shift: float = 0.0) -> float:
         """The best tilt for one label, by Newton's method; ``shift`` is added to the sum."""
@@ -179,24 +215,38 @@ class Laws:
 
     def value_of(
         self, c: _Law, d: _Law, alpha: float, lost: float, mean: float
-    ) -> tuple[float, float]:
-        """Deviation of the tilted sum, and about log (J + lost); ``mean``: of all gains."""
+    ) -> tuple[float, float, float]:
+        """Deviation of the tilted sum, about log (J + lost), h alpha; ``mean``: of all gains."""
         n = self.n
         wc, wd = c[0] * np.exp(alpha * c[1]), d[0] * np.exp(alpha * d[1])
         rise = sum(float(m @ _beyond_line(alpha * x)) for m, x in (c, d)) + alpha * mean
-        both = wc.sum() + wd.sum()
+        both, both_laws = wc.sum() + wd.sum(), ((wc, c), (wd, d))
         variance = (
             n
             * sum(float(w @ x**2 - (w @ x) ** 2 / w.sum()) for w, x in ((wc, c[1]), (wd, d[1])))
             / both
         )
+        if not (math.isfinite(variance) and -1.0 < rise < math.inf):
+            return 1.0, math.inf, SMOOTHINGS[0]
         deviation = math.sqrt(max(variance, _TINY))
-        t = _PLACES / deviation
-        missing = (_one_less_square(wc, c[1], t) + _one_less_square(wd, d[1], t)) / (2 * both)
-        power = np.exp(n * np.log1p(-np.minimum(missing, 1 - 1e-9)))
-        integral = float((power / (alpha**2 + t**2)) @ _WEIGHTS) / deviation / math.pi
-        log = n * math.log1p(rise) - math.log(n) + math.log(max(integral, _TINY))
-        return deviation, float(np.logaddexp(log, math.log(max(lost, _TINY))))
+        if self.few:
+            step = step_of(deviation, alpha)
+            side = math.ceil(min(max(math.sqrt(_FAR * alpha / step), _EVEN), _MOST_EVEN))
+            t, weights = step * np.arange(side**2), np.full(side**2, step)
+            weights[0] *= 0.5
+            missing = sum(one_less_square_even(w, law[1], step, side) for w, law in both_laws)
+        else:
+            t, weights = _PLACES / deviation, _WEIGHTS / deviation
+            missing = sum(_one_less_square(w, law[1], t) for w, law in both_laws)
+        power = np.exp(n * np.log1p(-np.minimum(missing / (2 * both), 1 - 1e-9)))
+        terms = power * weights / (alpha**2 + t**2)
+        found = []
+        for smooth in SMOOTHINGS if self.few else SMOOTHINGS[:1]:
+            window = np.exp(0.5 * smooth**2 * (1 - (t / alpha) ** 2)) if self.few else 1.0
+            found.append((float((terms * window).sum()), smooth))
+        integral, smooth = min(found)
+        log = n * math.log1p(rise) - math.log(n) + math.log(max(integral / math.pi, _TINY))
+        return deviation, float(np.logaddexp(log, math.log(max(lost, _TINY)))), smooth
 
 
 def _beyond_line(x: Floats) -> Floats:
@@ -215,30 +265,28 @@ def _one_less_square(mass: Floats, x: Floats, t: Floats) -> Floats:
 
 # ------------------------------------------------------------------------------- free numbers
 
-# The reservoir is to be empty with probability e^-6 delta.
-_EMPTY = 6.0
-# A reservoir of more of the blanket than that is not looked at.
-_MOST = 0.9
+# A reservoir of more of the blanket than that is not looked at; the largest one to begin with.
+_MOST, _LARGEST_START = 0.985, 0.85
 # Shares of delta that cutting gains may cost, to begin with.
 _CUT = 0.01
 # Factors by which free numbers are changed while the estimate falls.
 _FACTORS = (1.5, 1.15, 1.04)
+# Evaluations of that search, and steps of logits of kappa and theta, and of the log ceiling.
+_CALLS, _STEPS, _NEAR = 80, (0.5, 0.5, 0.5), 1e-5
 
 
 def free_numbers(
     noise: Sketch, n: int, eps: float, log_delta: float, start: Free | None = None
 ) -> Free | None:
-    """Free numbers for a delta of about this size; None where too few users hide each other."""
+    """Free numbers for a delta of about this size; None where none are found."""
     laws = Laws(noise, n, eps, log_delta)
-    empty = -math.expm1((log_delta - _EMPTY) / (n - 1))
-    kappa = empty / laws.blanket
-    if not kappa < _MOST:
-        return None
+    kappa, few = min(laws.least, _LARGEST_START), laws.few
     if start is None:
-        theta, ceiling = _balanced(laws, kappa), _ceiling(laws, math.exp(log_delta) * _CUT)
+        ceiling = _ceiling(laws, math.exp(log_delta) * _CUT)
         alpha = math.sqrt(-2 * log_delta / (n * min(laws.spreads()[1], 1e12)))
-        best = laws.made(kappa, theta, ceiling, alpha)
-        factors = _FACTORS
+        thetas = [_balanced(laws, kappa), 0.7 * kappa] if few else [_balanced(laws, kappa)]
+        found = (laws.made(kappa, theta, ceiling, alpha) for theta in thetas)
+        best, factors = min(found, key=lambda free: free.log_delta), _FACTORS
     else:
         best = laws.made(start.kappa, start.theta, start.ceiling, start.alpha)
         factors = _FACTORS[1:]
@@ -247,7 +295,34 @@ def free_numbers(
         for change in changes:
             for by in (factor, 1 / factor):
                 best = _climbed(laws, best, change, by)
-    return best
+    best = _polished(laws, best) if few else best
+    return best if math.isfinite(best.log_delta) else None
+
+
+def _polished(laws: Laws, best: Free) -> Free:
+    """All numbers at once, from the best ones."""
+    first = [_logit(best.kappa), _logit(best.theta), math.log(max(best.ceiling, _TINY))]
+    size = 3 if laws.noise.normal else 2
+
+    def made(x: Floats) -> Free:
+        kappa, theta = (1 / (1 + math.exp(-v)) for v in x[:2])
+        ceiling = math.exp(min(x[2], 700.0)) if size == 3 else math.inf
+        if not kappa < _MOST:
+            return best._replace(log_delta=math.inf)
+        return laws.made(kappa, theta, ceiling, best.alpha)
+
+    found = least(
+        lambda x: made(x).log_delta,
+        np.array(first[:size]),
+        np.array(_STEPS[:size]),
+        calls=_CALLS,
+        near=_NEAR,
+    )
+    return min(best, made(found), key=lambda free: free.log_delta)
+
+
+def _logit(x: float) -> float:
+    return math.log(x) - math.log1p(-x)
 
 
 def _climbed(

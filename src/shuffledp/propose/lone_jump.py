@@ -123,7 +123,7 @@ def _value(laws: Laws, free: Free) -> Free:
     first = free.alpha if free.alpha * cut < _LARGEST else _LARGEST / cut
     alpha = laws.saddle(quiet, silent[0], first)
     sums = [laws.value_of(quiet, d, alpha, 0.0, _mean(quiet, d)) for d in silent]
-    one, two = (math.exp(min(value, 600.0)) for _, value in sums)
+    one, two = (math.exp(min(value, 600.0)) for _, value, _ in sums)
     alike = one + charge(mass, gains[0], groups[0]) + charge(c, pool, groups[0])
     apart = one + charge(mass, gains[0], groups[1]) + charge(c, pool, groups[0])
     other = two + charge(c, pool, groups[1])
