@@ -16,7 +16,6 @@ from shuffledp.bound import Theorem
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
 from shuffledp.neighbours import REPLACEMENT, Relation, records
-from shuffledp.randomizers.chords import IntervalDensity
 from shuffledp.randomizers.concentrated import pure_rho
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
@@ -49,7 +48,7 @@ class WorstTriples:
     ----------
     triples : tuple of (x0, x1, others)
         An ordered pair and the inputs of the others that go with it; empty for noise on an
-        interval, which says the rest itself. One pair without others where ``label_laws`` does.
+        interval. One pair without others where ``label_laws`` does.
     theorem : Theorem
         Why these are enough.
     apart : bool
@@ -141,11 +140,6 @@ class Randomizer(Mechanism):
         all t and a >= 1 at most the mean of these laws' (docs/theory-stealing.md, section 5.4).
         """
         return ()
-
-    def interval_density(self, log_delta: float) -> IntervalDensity | None:
-        """For ``worst_triples`` without triples: the noise, in enough detail for such a delta."""
-        del log_delta
-        return None
 
     def parts(self) -> Parts | None:
         """What it is made of; None for a mechanism of its own, which is known by its law."""

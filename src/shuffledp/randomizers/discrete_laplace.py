@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.mechanism import LocalEpsilon, Switch
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstTriples
-from shuffledp.randomizers.chords import IntervalDensity, LaplaceChords
 from shuffledp.randomizers.exact import two_sided_geometric
 from shuffledp.randomizers.lattice import (
     MOST_ATOMS,
@@ -29,8 +28,6 @@ from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SHIFTED_TRIPLES
 
 U = UNIT_ROUNDOFF
-# Runs of integers for label stealing, which groups them by how much the gains vary.
-_STEALING_CELLS = 2048
 # Largest input up to which label stealing takes all triples that span the range; then a cover.
 _MOST_SPANNING = 128
 
@@ -81,20 +78,6 @@ class DiscreteLaplace(LatticeNoise):
         firsts = tuple((u, top, (0,)) for u in range(1, top))
         found = (*others, *seconds, *firsts)
         return WorstTriples(found, SHIFTED_TRIPLES, apart=True, before=self._unclamped())
-
-    def interval_density(self, log_delta: float) -> IntervalDensity | None:
-        """Scale 1/eps0 in units of the range; inputs and outputs are multiples of 1/top."""
-        del log_delta
-        return IntervalDensity(
-            law=self._law_at_places,
-            distances=lambda log_density: np.maximum(-log_density, 0.0) / self.eps0,
-            chords=LaplaceChords(1.0 / self.eps0),
-            bounded=True,
-            quantum=1.0 / self.top,
-        )
-
-    def _law_at_places(self, places: tuple[float, ...]) -> JointLaw:
-        return self._law_at([round(p * self.top) for p in places], _STEALING_CELLS, edges=True)
 
     @property
     def rate(self) -> float:

@@ -16,7 +16,6 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Positive
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.chords import GaussianChords, IntervalDensity
 from shuffledp.randomizers.interval import interval_input
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import MeanRandomizer
@@ -33,8 +32,6 @@ _LARGEST_DISTANCE = 1e4
 _ROUNDS = 20
 # Label stealing is not tried for sigma below 0.3 of the interval: ratios are too heavy for it.
 _LARGEST_STEALING = 1.0 / 0.3
-# Width times (1 + distance) of the cells of ``law_within``: 0.3^12 1e-6 is below 1e-12.
-_NARROW = 0.3
 # Steps of the lattice of reports: at least 2^30 and at most 2^57 to sigma, 2^40 to the interval.
 _FINEST, _COARSEST, _STEPS = 57, 30, 40
 _FEWEST_STEPS = 2**20
@@ -150,19 +147,6 @@ class Gaussian(MeanRandomizer):
         places = np.array([interval_input(self, x) for x in inputs])
         return self._law_on(places, _cell_edges(self.distance, cells), _tail())
 
-    def _law_within(self, places: Array, reach: float) -> JointLaw:
-        """The same on even cells up to ``reach`` sigma beyond the end points, 1 <= reach <= 38.
-
-        As many cells as make the masses exact to about 1e-12 (``_quadrature_error``).
-        """
-        d = self.distance
-        half = math.ceil((0.5 * d + reach) * (1.0 + d + reach) / _NARROW)
-        left = np.linspace(-reach, 0.5 * d, half + 1)
-        edges = np.concatenate([left, d - left[::-1][1:]])
-        # P(|Z| > r) <= 2 phi(r)/r.
-        tail = math.exp(-0.5 * reach * reach) / reach * (1.0 + 1e-9)
-        return self._law_on(places, edges, max(tail, _tail()))
-
     def _law_on(self, places: Array, edges: Array, tail: float) -> JointLaw:
         d = self.distance
         at = d * places
@@ -198,18 +182,6 @@ class Gaussian(MeanRandomizer):
         if self.distance > _LARGEST_STEALING:
             return None
         return WorstTriples((), SPANNING_TRIPLES)
-
-    def interval_density(self, log_delta: float) -> IntervalDensity | None:
-        """Outputs beyond P(|Z| > reach) = e^-7 delta, or e^-20 for cells, are given up."""
-        sigma = 1.0 / self.distance
-        reach = math.sqrt(2.0 * (7.0 - log_delta))
-        far = min(math.sqrt(2.0 * (20.0 - log_delta)), _REACH)
-        return IntervalDensity(
-            law=lambda places: self._law_within(np.array(places), far),
-            distances=lambda log_density: sigma * np.sqrt(np.maximum(-2.0 * log_density, 0.0)),
-            chords=GaussianChords(sigma, reach * sigma),
-            bounded=False,
-        )
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, all others at one of them (by symmetry either) or halfway."""

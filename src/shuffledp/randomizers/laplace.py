@@ -15,7 +15,6 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Switch
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.chords import IntervalDensity, LaplaceChords
 from shuffledp.randomizers.interval import interval_input
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import MeanRandomizer
@@ -32,8 +31,6 @@ from shuffledp.randomness import RandomSource
 from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES, TWO_INPUTS
 
 U = UNIT_ROUNDOFF
-# Cells for label stealing, which groups them by how much the gains vary.
-_STEALING_CELLS = 2048
 # The lattice of reports is finer than the noise by this many binary digits.
 FINER = 32
 LEAST_EPS0 = 2.0**-50
@@ -176,17 +173,6 @@ class Laplace(MeanRandomizer):
     def worst_triples(self) -> WorstTriples | None:
         """Triples that span the interval, covered by chords."""
         return WorstTriples((), SPANNING_TRIPLES)
-
-    def interval_density(self, log_delta: float) -> IntervalDensity | None:
-        """Scale 1/eps0 in units of the interval."""
-        del log_delta
-        return IntervalDensity(
-            law=lambda places: self._law_at(np.array(places), _STEALING_CELLS),
-            distances=lambda log_density: np.maximum(-log_density, 0.0) / self.eps0,
-            chords=LaplaceChords(1.0 / self.eps0),
-            bounded=True,
-            two_inputs=self.binary,
-        )
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, others at one of them (by symmetry either) or halfway."""

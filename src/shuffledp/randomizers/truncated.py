@@ -22,7 +22,6 @@ from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.randomizers import truncated_cells
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.chords import IntervalDensity
 from shuffledp.randomizers.interval import interval_input
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.law import JointLaw
@@ -116,10 +115,6 @@ class ClampedLaplace(_BoundedLaplace):
     def worst_triples(self) -> WorstTriples | None:
         """Those of Laplace, whose reports these are, processed further."""
         return self._laplace.worst_triples()
-
-    def interval_density(self, log_delta: float) -> IntervalDensity | None:
-        """That of Laplace."""
-        return self._laplace.interval_density(log_delta)
 
     def variance(self, frequency: float = 0.0) -> float:
         """s^2 (2 - e^{-((high - low)/2 + margin)/s}): the largest, at the middle."""
