@@ -8,6 +8,7 @@ import pytest
 from bench import ends_meet
 
 import shuffledp as sd
+from laws import law_of
 from rounds.test_sharper import stolen_round
 from shuffledp.deployment.rounds import _composed, after_rounds
 from shuffledp.rounds import compose
@@ -47,8 +48,8 @@ def test_what_the_blanket_loses_at_large_n():
     for title, randomizer in found.items():
         inputs = (-1.0, 1.0) if title.startswith("duchi") else (0, 1, 2)
         inputs = (0, 1) if title.startswith("binary") else inputs
-        mass = randomizer.law(inputs).mass
-        blanket = randomizer.law(inputs).blanket
+        mass = law_of(randomizer, inputs).mass
+        blanket = law_of(randomizer, inputs).blanket
         change = (mass[0] - mass[1]) ** 2
         ratio = (change / blanket).sum() / max((change / row).sum() for row in mass)
         assert f"{math.sqrt(ratio):.3f}" == rows[title]

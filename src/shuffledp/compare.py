@@ -11,6 +11,7 @@ from shuffledp import _check
 from shuffledp.amplification import shuffle
 from shuffledp.bound import Bound, outward
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.laws.midpoints import blanket_mass
 from shuffledp.mechanism import parameters_of
 from shuffledp.randomizers import Randomizer, randomizer_class, randomizer_names
 from shuffledp.randomizers.frequency import ItemRandomizer
@@ -294,7 +295,7 @@ def _row_or_why(build: Build, eps0: float, n: int, delta: float) -> RandomizerRo
         ((x0, x1), *_) = randomizer.worst_pairs().pairs
         return RandomizerRow(
             randomizer=randomizer,
-            gamma=min(1.0, float(randomizer.law((x0, x1)).blanket.sum())),
+            gamma=blanket_mass(randomizer, (x0, x1)),
             bits=randomizer.message_bits,
             variance=randomizer.variance(),
             bound=shuffle(randomizer, n=n, rtol=_RTOL).epsilon(delta=delta),

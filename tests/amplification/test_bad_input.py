@@ -108,26 +108,6 @@ for make in (lambda **k: sd.Laplace(eps0=1.0, **k), lambda **k: sd.Gaussian(sigm
 case("(high - low)/sigma", 1e5, "a finite number > 0 and <= 10000", lambda: sd.Gaussian(sigma=1e-5))
 for v in [1, "no", None]:
     case("binary", v, "True or False", lambda v=v: sd.Laplace(eps0=1.0, binary=v))
-for v in [-1, 3, 1.5, True, "0", NAN, None]:
-    case("input", v, "a whole number from 0 to 2", lambda v=v: KRR.law((0, v)))
-    case("input", v, "a whole number from 0 to 2", lambda v=v: sd.RAPPOR(d=3, eps0=1.0).law((v, 1)))
-    case(
-        "input",
-        v,
-        "a whole number from 0 to 2",
-        lambda v=v: sd.HadamardResponse(domain=3, eps0=1.0).law((v, 1)),
-    )
-for v in [-0.1, 1.1, NAN, "0", None, True]:
-    case(
-        "input", v, "a finite number >= 0 and <= 1", lambda v=v: sd.Laplace(eps0=1.0).law((0.0, v))
-    )
-    case(
-        "input",
-        v,
-        "a finite number >= 0 and <= 1",
-        lambda v=v: sd.Gaussian(sigma=1.0).law((0.0, v)),
-    )
-case("input", 0.5, "0 or 1", lambda: sd.Laplace(eps0=1.0, binary=True).law((0.0, 0.5)))
 for v in ["krr", "", None, 7]:
     case("randomizer name", v, "one of binary-rr, blh, channel", lambda v=v: randomizer_class(v))
 case(

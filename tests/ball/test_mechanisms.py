@@ -12,6 +12,7 @@ import shuffledp as sd
 from adversary import cases
 from adversary.channels import ball, merged, rows_of
 from adversary.neighbours import whole_rows
+from laws import law_of
 from oracle import blanket_delta
 from shuffledp.ball.caps import orthogonal_overlap
 from shuffledp.ball.laws import finite_law
@@ -131,7 +132,7 @@ def test_orthogonal_caps_by_sampling(c, d):
 
 def test_privunit_across_is_the_librarys():
     mechanism = sd.PrivUnit(d=7, c=0.2, eps0=1.1)
-    law = mechanism.law((0, 2, 1))
+    law = law_of(mechanism, (0, 2, 1))
     found = finite_law(table(mechanism), (0, 2, 1))
     mine = sorted(tuple(float(v) for v in (c.blanket, *c.probability)) for c in found)
     theirs = sorted(map(tuple, np.vstack([law.blanket, law.mass]).T.tolist()))

@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 import shuffledp as sd
+from laws import law_of
 from shuffledp.neighbours import REPLACEMENT, OfGroup, Together
 from shuffledp.population.member import ALIKE
 
@@ -13,7 +14,7 @@ GROUPS = [(sd.BinaryRR(eps0=0.1), 2), (sd.BinaryRR(eps0=6.0), 2)]
 
 def exact_delta(epsilon, changing):
     """The largest delta over all data sets in which one user of these is another's."""
-    laws = [list(m.law((0, 1)).mass) for m, count in GROUPS for _ in range(count)]
+    laws = [list(law_of(m, (0, 1)).mass) for m, count in GROUPS for _ in range(count)]
 
     def ones(inputs):
         found = [1.0]

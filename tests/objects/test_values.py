@@ -11,6 +11,7 @@ import pytest
 
 import shuffledp as sd
 from catalogue import ROWS, TWO
+from laws import law_of
 from objects.examples import (
     ARGUMENTS,
     DENSITY,
@@ -52,7 +53,7 @@ VALUES = {
         sd.BalcerEtAl(blankets=1), n=100, epsilon=1.0, delta=1e-3
     ),
     "analysis": lambda: sd.analyses()[0],
-    "law": lambda: sd.KRR(k=4, eps0=1.0).law((0, 1)),
+    "law": lambda: law_of(sd.KRR(k=4, eps0=1.0), (0, 1)),
     "pair": lambda: sd.shuffle(sd.KRR(k=3, eps0=1.0), n=100).as_round().groups[0][0].pair,
     "worst pairs": lambda: sd.KRR(k=4, eps0=1.0).worst_pairs(),
 }

@@ -9,6 +9,7 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
+from laws import law_of
 from shuffledp.analysis import pairs
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
@@ -263,7 +264,7 @@ def test_variation_ratio_forms_refuse_what_is_outside_their_domains():
 
 def moments_of_law(randomizer, a):
     """gamma, largest, span and E[L^2] of L = gamma G from the law's own masses."""
-    law = randomizer.law(randomizer.worst_pairs().pairs[0])
+    law = law_of(randomizer, randomizer.worst_pairs().pairs[0])
     gamma = float(law.blanket.sum())
     gain = gamma * (law.mass[0] - a * law.mass[1]) / law.blanket
     square = float((law.blanket * gain**2).sum()) / gamma

@@ -4,16 +4,16 @@ An oracle has ``mass(t1, t2)`` (distances on one side), ``log_density(t)``, both
 the interval, and ``beyond(t)``, the mass of one side past a distance.
 """
 
+import itertools
 import math
 
 import numpy as np
 from flint import arb
 
 from enumerated import ball
-from shuffledp.randomizers.additive import noise_cells
-from stated_pairs import blanket_pair, dataset_pair
-
-TINY = arb(10) ** -290
+from laws import blanket_pair
+from shuffledp.arithmetic.balls import ctx
+from shuffledp.laws.lines import line_of
 
 
 def some(count, size):
@@ -21,41 +21,43 @@ def some(count, size):
     return sorted(ends | set(np.linspace(0, size - 1, count, dtype=int).tolist()))
 
 
-def farther(left, right):
-    return 1.0 if left + right < 1.0 else 0.0
-
-
 def cell_mass(oracle, x, left, right):
-    near, far = abs(ball(left) - ball(x)), abs(ball(right) - ball(x))
-    near, far = (near, far) if near <= far else (far, near)
-    assert (ball(left) - x) * (ball(right) - x) >= 0, "a cell that holds an input"
+    """Of a cell that holds no input; an end may be infinite."""
+    if left is None:
+        return oracle.beyond(x - right)
+    if right is None:
+        return oracle.beyond(left - x)
+    near, far = sorted((abs(left - x), abs(right - x)), key=float)
+    assert (left - x) * (right - x) >= 0, "a cell that holds an input"
     return oracle.mass(near, far)
 
 
-def check_masses(randomizer, oracle, places, *, cells, count=60):
-    """Masses, blanket and tails of inputs at these places of [0, 1], relative to the law's rel."""
-    low, high = randomizer.low, randomizer.high
-    law = randomizer.law(tuple(low + (high - low) * x for x in places), cells=cells)
-    edges = noise_cells(randomizer.noise, np.array(places), cells).edges
-    assert np.all(np.diff(edges) > 0.0)
-    assert law.blanket.size == edges.size - 1
-    near = [int(np.searchsorted(edges, x)) + i for x in (*places, 0.5) for i in (-2, -1, 0, 1)]
-    for j in sorted({*some(count, law.blanket.size), *near}):
-        left, right = float(edges[j]), float(edges[j + 1])
-        rows = [(law.mass[i, j], x) for i, x in enumerate(places)]
-        for value, x in [*rows, (law.blanket[j], farther(left, right))]:
-            exact = cell_mass(oracle, x, left, right)
-            if exact > TINY:
-                assert abs(ball(float(value)) - exact) <= ball(law.rel) * exact, (j, x)
-            else:
-                assert ball(float(value)) <= 2 * TINY
-    for i, x in enumerate(places):
-        missed = oracle.beyond(ball(x) - float(edges[0])) + oracle.beyond(
-            ball(float(edges[-1])) - x
-        )
-        missed += sum(ball(1e-300) for _ in range(int((law.mass[i] == 0.0).sum())))
-        assert ball(float(law.tail[i])) >= missed
-        assert abs(math.fsum(law.mass[i]) - 1.0) <= law.rel + law.tail[i] + 1e-13
+def check_cells(randomizer, oracle, x2, *, count=16, points=5):
+    """Masses of the cells between places on the interval, and ratios at points inside of them."""
+    low, size = randomizer.low, randomizer.high - randomizer.low
+    inputs = [0.0, 1.0] if x2 is None else [0.0, 1.0, x2]
+    places = sorted({*np.linspace(0.0, 1.0, count + 1).tolist(), 0.5, *inputs})
+    near = arb(10) ** -12
+    with ctx.workprec(150):
+        line = line_of(randomizer, tuple(low + size * x for x in inputs))
+        cells = line.cells([low + size * y for y in places])
+        assert len(cells) == len(places) + 1
+        ends = [None, *map(ball, places), None]
+        for cell, (left, right) in zip(cells, itertools.pairwise(ends), strict=True):
+            middle = 1.0 if left is None or (right is not None and left + right < 1) else 0.0
+            reference = ball(middle if x2 is None else x2)
+            for found, x in zip(cell[:3], (reference, ball(0), ball(1)), strict=True):
+                exact = cell_mass(oracle, x, left, right)
+                assert abs(found - exact) <= near * exact, (left, right, x)
+            if left is None or right is None:
+                continue
+            for part in range(points):
+                y = left + (right - left) * part / (points - 1)
+                base = oracle.log_density(abs(y - reference))
+                u = (oracle.log_density(abs(y)) - base).exp()
+                v = (oracle.log_density(abs(y - 1)) - base).exp()
+                assert cell.bottom.u * (1 - near) <= u <= cell.top.u * (1 + near)
+                assert cell.top.v * (1 - near) <= v <= cell.bottom.v * (1 + near)
 
 
 def in_order(chosen, everything):
@@ -67,43 +69,6 @@ def in_order(chosen, everything):
         found.append(j)
         j += 1
     return found
-
-
-def check_ranges(randomizer, oracle, x2, *, cells, count=40, points=7):
-    """Every ratio at points inside a cell lies in the range the pair states, and G has its mean."""
-    low, high = randomizer.low, randomizer.high
-    if x2 is None:
-        places = np.array([0.0, 1.0])
-        pair = blanket_pair(randomizer, low, high, n=10, cells=cells)
-    else:
-        places = np.array([0.0, 1.0, x2])
-        pair = dataset_pair(randomizer, low, high, low + x2 * (high - low), n=10, cells=cells)
-    found = noise_cells(randomizer.noise, places, cells)
-    reference = found.blanket if x2 is None else found.mass[2]
-    kept = in_order(pair.w, reference)
-    ranges = pair.ranges
-    for i in some(count, pair.w.size):
-        j = kept[i]
-        left, right = ball(float(found.edges[j])), ball(float(found.edges[j + 1]))
-        ref = x2 if x2 is not None else farther(float(left), float(right))
-        for part in range(points):
-            y = left + (right - left) * part / (points - 1)
-            base = oracle.log_density(abs(y - ref))
-            a = (oracle.log_density(abs(y)) - base).exp()
-            b = (oracle.log_density(abs(y - 1)) - base).exp()
-            assert ball(float(ranges.a_low[i])) <= a or a < TINY
-            assert a <= ball(float(ranges.a_high[i])) or a < TINY
-            assert ball(float(ranges.b_low[i])) <= b or b < TINY
-            assert b <= ball(float(ranges.b_high[i])) or b < TINY
-        assert ranges.a_low[i] <= pair.a[i] <= ranges.a_high[i]
-        assert ranges.b_low[i] <= pair.b[i] <= ranges.b_high[i]
-    p = math.fsum(pair.w * pair.a) + float(pair.outside[:, 0].sum())
-    q = math.fsum(pair.w * pair.b) + float(pair.outside[:, 1].sum())
-    slack = 4.0 * pair.rel + 1e-13
-    assert 1.0 - pair.tail[0] - slack <= p <= 1.0 + slack
-    assert 1.0 - pair.tail[1] - slack <= q <= 1.0 + slack
-    left, err = pair.leftover_mass()
-    assert abs(math.fsum(pair.w) + left - 1.0) <= slack + err + max(pair.tail)
 
 
 def stop_loss(pair, epsilon, t, *, end):

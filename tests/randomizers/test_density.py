@@ -11,10 +11,10 @@ from scipy import special, stats
 
 import shuffledp as sd
 from enumerated import ball
+from laws import blanket_pair, dataset_pair
 from randomizers.noise import in_order, some
 from randomizers.sources import LEAST_P_VALUE
 from shuffledp.randomizers import density_law
-from stated_pairs import blanket_pair, dataset_pair
 
 TINY = arb(10) ** -60
 CELLS = 600
@@ -139,10 +139,7 @@ def test_ranges_hold_inside_the_cells(name, x2):
         left, right = edges[j], edges[j + 1]
         for y in left + (right - left) * np.array([1e-3, 0.2, 0.5, 0.7, 0.999]):
             rows = [exact_log(name, ball(y) - x) for x in (0.0, 1.0)]
-            if x2 is not None:
-                base = exact_log(name, ball(y) - x2)
-            else:
-                base = blanket_log(law.edges, j, name, y)
+            base = blanket_log(law, j, name, y) if x2 is None else exact_log(name, ball(y) - x2)
             for row, low, high in (
                 (rows[0], pair.ranges.a_low[i], pair.ranges.a_high[i]),
                 (rows[1], pair.ranges.b_low[i], pair.ranges.b_high[i]),
@@ -182,7 +179,7 @@ def test_ratios_that_turn_inside_a_cell():
 
 def test_ranges_where_the_blanket_is_a_constant():
     """There a density may vary as its slopes around say, and ranges are as much wider."""
-    edges = made("gumbel").law((0.0, 1.0), cells=CELLS).edges
+    edges = made("gumbel").law((0.0, 1.0), cells=CELLS)
     constant = edges.blanket_left == edges.blanket_right
     assert 1 <= np.count_nonzero(constant & (edges.err < 1.0)) <= 4
     for j in np.flatnonzero(constant & (edges.err < 1.0)):

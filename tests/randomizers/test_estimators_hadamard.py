@@ -9,6 +9,7 @@ from flint import arb
 from scipy.signal import convolve2d
 
 import shuffledp as sd
+from laws import law_of
 from randomizers import definitions
 from shuffledp.statistics.counts import likely
 from shuffledp.statistics.estimates import Aggregate
@@ -109,7 +110,7 @@ def test_large_domains():
         found = r.estimate(r.aggregate(reports, items=[domain - 1, 0]))
         wanted = math.sqrt(r.variance(1.0) / 4000)
         assert abs(found.frequencies[0] - 1.0) < 5 * wanted
-        assert r.law((0, domain - 1)).mass.shape[1] <= 9
+        assert law_of(r, (0, domain - 1)).mass.shape[1] <= 9
 
 
 def powers(even, odd, n):

@@ -11,6 +11,7 @@ from flint import arb
 
 import shuffledp as sd
 from enumerated import ball, positive_part
+from laws import law_of
 from randomizers import definitions
 from shuffledp.randomizers.values import smallest_type
 from shuffledp.randomness import SeededSource
@@ -52,7 +53,7 @@ def test_masses_are_those_of_the_law(domain, l, eps0):
     randomizer = sd.LocalHash(domain=domain, l=l, eps0=eps0)
     choices = [*itertools.permutations(range(domain), 2), *itertools.permutations(range(domain), 3)]
     for inputs in choices[:: max(1, len(choices) // 20)]:
-        law = randomizer.law(inputs)
+        law = law_of(randomizer, inputs)
         truth = {}
         for column in zip(*(rows[x] for x in inputs), strict=True):
             key = tuple(round(float((p / column[0]).log()), 6) for p in column)

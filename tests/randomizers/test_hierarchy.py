@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
+from laws import law_of
 from randomizers import composed_cases as cases
 from randomizers.test_joint import response
 from shuffledp.arithmetic.balls import ctx
@@ -43,7 +44,7 @@ def test_pair_is_that_of_the_parallel_mechanism():
             two = blanket_pair(parallel, (0, 0), (2, 8), n=50).in_floats(epsilon)
         assert sorted(one.masses) == pytest.approx(sorted(two.masses), rel=1e-14)
         assert sorted(one.gains) == pytest.approx(sorted(two.gains), rel=1e-13, abs=1e-15)
-    law = mechanism.law((0, 8))
+    law = law_of(mechanism, (0, 8))
     assert law.mass.sum(axis=1) == pytest.approx(1.0, abs=1e-14)
 
 
@@ -236,7 +237,7 @@ def test_tables_and_back():
         (lambda: sd.Hierarchy(domain=9, eps0=1.0, base="laplace"), "base = 'laplace'"),
         (lambda: sd.Hierarchy(domain=9, eps0=0.0), "eps0 = 0.0"),
         (lambda: sd.Hierarchy(domain=9, eps0=1.0).simulate([9], seed=1), r"values\[0\] = 9"),
-        (lambda: sd.Hierarchy(domain=9, eps0=1.0).law((0, 9)), "input = 9"),
+        (lambda: law_of(sd.Hierarchy(domain=9, eps0=1.0), (0, 9)), "input = 9"),
         (lambda: few().estimate(few().simulate([1], seed=1)), "at least one at every level"),
         (lambda: many().range(5, 3), "high = 3"),
         (lambda: many().range(0, 10), "high = 10"),

@@ -10,6 +10,7 @@ import pytest
 
 import shuffledp as sd
 from enumerated import exponential, worst_delta
+from laws import law_of
 from randomizers import definitions, small_fields
 from randomizers.checks import (
     assert_bracket,
@@ -70,7 +71,7 @@ def test_law_of_every_four_inputs_is_that_of_the_definition(kind, domain, q):
         :: 1 + domain**4 // (40 if q < 8 else 4)
     ]
     for inputs in [(0, 1), (1, 1, 0), *some]:
-        assert_law(made.law(inputs), columns(rows, inputs))
+        assert_law(law_of(made, inputs), columns(rows, inputs))
 
 
 @pytest.mark.parametrize(("kind", "domain", "q"), NAMED)

@@ -10,6 +10,7 @@ from scipy import stats
 
 import shuffledp as sd
 from enumerated import positive_part
+from laws import law_of
 from randomizers.checks import (
     assert_bracket,
     assert_law,
@@ -82,18 +83,18 @@ def test_law_is_the_definition(cls, eps0):
         truth = list(columns(rows, inputs))
         if eps0 == 1e-3:
             # Ratios of 1 + 1e-4 and the like are told apart by far less than the classes' masses.
-            law = randomizer.law(tuple(float(GRID[i]) for i in inputs))
+            law = law_of(randomizer, tuple(float(GRID[i]) for i in inputs))
             assert law.blanket.sum() == pytest.approx(float(sum(b for b, _ in truth)), rel=1e-13)
             continue
-        assert_law(randomizer.law(tuple(float(GRID[i]) for i in inputs)), truth)
+        assert_law(law_of(randomizer, tuple(float(GRID[i]) for i in inputs)), truth)
 
 
 @pytest.mark.parametrize("cls", MECHANISMS)
 def test_law_on_another_interval(cls):
     rows = ROWS[cls](root(2.0), GRID)
     randomizer = cls(eps0=2.0, low=2.0, high=10.0)
-    assert_law(randomizer.law((2.0, 10.0, 6.0)), columns(rows, (0, 1, 2)))
-    assert_law(randomizer.law((10.0, 6.5)), columns(rows, (1, 5)))
+    assert_law(law_of(randomizer, (2.0, 10.0, 6.0)), columns(rows, (0, 1, 2)))
+    assert_law(law_of(randomizer, (10.0, 6.5)), columns(rows, (1, 5)))
 
 
 @pytest.mark.parametrize("cls", MECHANISMS)

@@ -14,6 +14,7 @@ import shuffledp as sd
 from enumerated import (
     exponential,
 )
+from laws import law_of
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, fits
 from strategies import channels
@@ -34,7 +35,7 @@ def test_law_is_the_product(first, second, third, data):
     joint = sd.Joint(parts)
     rows = cases.joint_rows([exact_channel(part) for part in parts])
     inputs = tuple(data.draw(st.sampled_from(list(rows))) for _ in range(3))
-    law = joint.law(inputs)
+    law = law_of(joint, inputs)
     floors = [min(column) for column in zip(*rows.values(), strict=True)]
     classes = {}
     for *column, floor in zip(*(rows[x] for x in inputs), floors, strict=True):
@@ -272,8 +273,11 @@ def test_tables_and_back():
         (lambda: sd.Joint([3]), "randomizers = 3"),
         (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)], hamming=2), "hamming = 2"),
         (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)], hamming=0), "hamming = 0"),
-        (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).law((0, 1)), "input = 0"),
-        (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).law(((0, 1), (1, 0))), "a tuple of 1"),
+        (lambda: law_of(sd.Joint([sd.BinaryRR(eps0=1.0)]), (0, 1)), "input = 0"),
+        (
+            lambda: law_of(sd.Joint([sd.BinaryRR(eps0=1.0)]), ((0, 1), (1, 0))),
+            "a value for each of 1",
+        ),
         (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).simulate([0, 1], seed=1), r"values\[0\] = 0"),
         (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).simulate([(2,)], seed=1), r"values\[0\] = 2"),
         (

@@ -96,17 +96,6 @@ def test_noise_beside_categories():
     parallel = sd.Parallel([sd.Laplace(eps0=1.0), sd.KRR(k=4, eps0=1.0)], weights=[0.5, 0.5])
     bound = sd.shuffle(parallel, n=1000).epsilon(delta=1e-6)
     assert bound.upper_width < 1e-4
-    # By its law, whose cells stand side by side with the classes: the same numbers.
-    law = parallel.law(((0.0, 0), (1.0, 1)), cells=1 << 14)
-    assert abs(law.mass.sum(axis=1) - 1.0).max() < 1e-12
-    assert law.edges is not None
-    inside = law.blanket > 0.0
-    ratio = np.log(law.mass[:, inside]) - np.log(law.blanket[inside])
-    edges = law.edges
-    low = np.minimum(edges.left - edges.blanket_left, edges.right - edges.blanket_right)
-    high = np.maximum(edges.left - edges.blanket_left, edges.right - edges.blanket_right)
-    assert (low[:, inside] - 2 * edges.err <= ratio).all()
-    assert (ratio <= high[:, inside] + 2 * edges.err).all()
 
 
 def test_guarantees_of_one_report():

@@ -11,6 +11,7 @@ from scipy import stats
 
 import shuffledp as sd
 from enumerated import ball, positive_part
+from laws import blanket_pair, law_of
 from randomizers.checks import (
     assert_bracket,
     assert_law,
@@ -20,7 +21,6 @@ from randomizers.checks import (
 )
 from randomizers.sources import LEAST_P_VALUE, fits
 from shuffledp.randomizers.caps import height, orthogonal_overlap
-from stated_pairs import blanket_pair
 
 SHARES = [0.01, 0.2, 0.25, 0.3, 0.4, 0.5, 0.55, 0.7, 0.75, 0.9]
 TURNS = [Fraction(j, 4) for j in range(4)]
@@ -49,7 +49,7 @@ def test_law_on_the_circle(c, eps0):
     # The blanket is over many more inputs than those that have a name.
     rows = circle(c, grow, [*TURNS, *(Fraction(j, 13) for j in range(1, 13))])
     for inputs in [(0, 2), (2, 0), (1, 3), (0, 2, 1), (0, 2, 2), (3, 0), (0, 0, 1), (0, 1, 2, 3)]:
-        assert_law(randomizer.law(inputs), columns(rows, inputs))
+        assert_law(law_of(randomizer, inputs), columns(rows, inputs))
     assert_private(rows, eps0)
 
 
@@ -102,7 +102,7 @@ def test_overlap_that_has_few_digits_is_not_given():
     law = sd.PrivUnit(d=5, c=0.5 - 1e-13, eps0=1.0)
     assert [x2 for _, _, x2 in law.datasets()] == [0, 2]
     with pytest.raises(sd.NotCertified, match="orthogonal"):
-        law.law((0, 2, 1))
+        law_of(law, (0, 2, 1))
 
 
 @pytest.mark.parametrize("d", [3, 10, 500])
@@ -129,7 +129,7 @@ def test_law_above_the_circle(d, c):
     truth = list(zip([m / total for m in pieces.values()], zip(*rows, strict=True), strict=True))
     randomizer = sd.PrivUnit(d=d, c=c, eps0=2.0)
     for inputs in [(0, 2), (0, 2, 1), (1, 0), (0, 1, 2, 3)]:
-        assert_law(randomizer.law(inputs), [(b, [m[x] for x in inputs]) for b, m in truth if b])
+        assert_law(law_of(randomizer, inputs), [(b, [m[x] for x in inputs]) for b, m in truth if b])
 
 
 @pytest.mark.parametrize("c", [0.1, 0.4, 0.5, 0.6, 0.8])

@@ -9,6 +9,7 @@ import pytest
 
 import shuffledp as sd
 from enumerated import positive_part
+from laws import blanket_pair, law_of
 from randomizers.checks import (
     assert_bracket,
     assert_law,
@@ -17,7 +18,6 @@ from randomizers.checks import (
     rational_exponential,
 )
 from randomizers.sources import LEAST_P_VALUE, fits
-from stated_pairs import blanket_pair
 
 SIZES = [(2, 1), (3, 1), (4, 2), (5, 2), (6, 2), (7, 2), (4, 3), (5, 3), (7, 3)]
 
@@ -47,7 +47,7 @@ def test_law_is_the_definition(d, s, eps0):
     randomizer = sd.SamplingRAPPOR(d=d, s=s, eps0=eps0)
     triples = [(0, 1, 2 % d), (d - 1, 0, 0), *randomizer.datasets(), (0, s % d), (s % d, 0)]
     for inputs in triples:
-        law = randomizer.law(inputs)
+        law = law_of(randomizer, inputs)
         truth = list(columns(rows, inputs))
         if eps0 == 60.0:
             # Floats say the same of floors that no float can: totals only.
@@ -106,7 +106,7 @@ def test_total_variation_of_disjoint_sets():
         w = math.exp(eps0 / 2)
         p = [math.comb(s, k) * w ** (s - k) / (w + 1) ** s for k in range(s + 1)]
         gap = sum(p[a] * p[b] * max(a - b, 0) for a in range(s + 1) for b in range(s + 1))
-        law = sd.SamplingRAPPOR(d=10**6, s=s, eps0=eps0).law((0, s))
+        law = law_of(sd.SamplingRAPPOR(d=10**6, s=s, eps0=eps0), (0, s))
         found = np.maximum(law.mass[0] - law.mass[1], 0.0).sum()
         assert found == pytest.approx((w - 1 / w) / s * gap, rel=1e-10)
         assert len(law.blanket) == (s + 1) ** 2
@@ -116,7 +116,7 @@ def test_total_variation_of_disjoint_sets():
 def test_blanket_is_never_more_than_exact_and_next_to_it():
     """Rare outputs with few zeros may be given the smaller blanket."""
     rows, _ = rows_of(9, 3, rational_exponential(2.0))
-    law = sd.SamplingRAPPOR(d=9, s=3, eps0=4.0).law((0, 3))
+    law = law_of(sd.SamplingRAPPOR(d=9, s=3, eps0=4.0), (0, 3))
     exact = float(sum(b for b, _ in columns(rows, (0, 3))))
     assert law.blanket.sum() == pytest.approx(exact, rel=1e-12)
     for d in (12, 40, 190, 260, 10**9):

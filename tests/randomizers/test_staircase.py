@@ -13,6 +13,7 @@ from scipy import stats
 
 import shuffledp as sd
 from enumerated import ball
+from laws import law_of
 from randomizers.sources import LEAST_P_VALUE
 from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair
@@ -50,7 +51,7 @@ def test_law_of_the_ratios(randomizer, third):
     low, high = randomizer.low, randomizer.high
     at = (Fraction(0), Fraction(1), third)
     inputs = (low, high, low + float(third) * (high - low))
-    law = randomizer.law(inputs)
+    law = law_of(randomizer, inputs)
     found = {}
     for j in range(law.blanket.size):
         values = np.array([*law.mass[:, j], law.blanket[j]])
@@ -77,7 +78,7 @@ def test_law_of_the_ratios(randomizer, third):
 @settings(max_examples=40)
 @given(eps0=st.floats(0.01, 20.0), width=st.floats(0.001, 0.999), x=st.floats(0.0, 1.0))
 def test_any_law_is_a_law(eps0, width, x):
-    law = sd.Staircase(eps0=eps0, width=width).law((0.0, 1.0, x))
+    law = law_of(sd.Staircase(eps0=eps0, width=width), (0.0, 1.0, x))
     assert np.all(np.abs(law.mass.sum(axis=1) - 1.0) <= 40 * law.rel)
     assert np.all(law.blanket <= law.mass.min(axis=0) * (1.0 + 4 * law.rel))
     logs = np.log(law.mass) - np.log(law.blanket)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import shuffledp as sd
 from enumerated import exponential
+from laws import blanket_pair
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, Script, fits
-from stated_pairs import blanket_pair
 from strategies import channels
 
 RATES = st.integers(1, 16).map(lambda k: k / 16)

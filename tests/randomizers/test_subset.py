@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
+from laws import law_of
 from randomizers.sources import LEAST_P_VALUE, fits
 from shuffledp.randomizers.subset import _subsets
 from shuffledp.randomness import SeededSource
@@ -52,7 +53,7 @@ def test_one_of_d_is_k_rr(eps0):
 def test_large_domains_have_few_classes(eps0):
     for d in (10**6, 10**9):
         subset = sd.SubsetSelection(d=d, eps0=eps0)
-        law = subset.law((0, d - 1, 5))
+        law = law_of(subset, (0, d - 1, 5))
         assert law.mass.shape[1] <= 8
         assert abs(law.mass.sum(axis=1) - 1.0).max() < 1e-14
         assert law.blanket.sum() == pytest.approx(

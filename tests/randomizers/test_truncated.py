@@ -10,10 +10,10 @@ from scipy import integrate, stats
 
 import shuffledp as sd
 from enumerated import ball
+from laws import blanket_pair
 from randomizers.noise import check_convex_order
 from randomizers.sources import LEAST_P_VALUE
-from shuffledp.randomizers.laplace import _cell_edges
-from stated_pairs import blanket_pair
+from shuffledp.laws.stated import cells_of
 
 CLAMPED = [
     sd.ClampedLaplace(eps0=1.0),
@@ -27,7 +27,6 @@ TRUNCATED = [
     sd.TruncatedLaplace(eps0=5.0, low=-1.0, high=3.0, margin=2.0),
     sd.TruncatedLaplace(eps0=40.0, margin=0.01),
 ]
-CELLS = 400
 
 
 def density(randomizer, x, y):
@@ -45,34 +44,30 @@ def mass(randomizer, x, left, right):
 
 
 @pytest.mark.parametrize("randomizer", TRUNCATED, ids=repr)
-def test_truncated_law(randomizer):
+@pytest.mark.parametrize("third", [None, 0.0, 0.25])
+def test_truncated_law(randomizer, third):
+    """Means of ratios are in their ranges, and so are the ratios of the outermost outputs."""
     low, high = randomizer.low, randomizer.high
-    third = 0.25
-    law = randomizer.law((low, high, low + third * (high - low)), cells=CELLS)
-    margin = ball(randomizer.margin) / (ball(high) - ball(low))
-    edges = [ball(float(y)) for y in _cell_edges(np.array([0.0, 1.0, third]), CELLS)]
-    edges = [-margin, *edges, 1 + margin]
-    assert law.blanket.size == len(edges) - 1
-    for j in sorted({0, 1, 2, *range(0, law.blanket.size, 7), law.blanket.size - 1}):
-        left, right = edges[j], edges[j + 1]
-        if left == right:
-            assert law.blanket[j] == 0.0
-            continue
-        end = arb(1) if left + right < 1 else arb(0)
-        rows = [(law.mass[i, j], x) for i, x in enumerate((arb(0), arb(1), arb(third)))]
-        for value, x in [*rows, (law.blanket[j], end)]:
-            exact = mass(randomizer, x, left, right)
-            assert abs(ball(float(value)) - exact) <= ball(law.rel) * exact
-        for y, at in ((left, law.edges.left), (right, law.edges.right)):
-            if j in {0, law.blanket.size - 1}:
-                continue
-            base = density(randomizer, end, y)
-            blanket = law.edges.blanket_left if y is left else law.edges.blanket_right
-            for i, x in enumerate((arb(0), arb(1), arb(third))):
-                exact = (density(randomizer, x, y) / base).log()
-                found = ball(float(at[i, j])) - ball(float(blanket[j]))
-                assert abs(found - exact) <= ball(law.edges.err)
-    assert np.allclose(law.mass.sum(axis=1), 1.0, atol=1e-12)
+    inputs = (low, high) if third is None else (low, high, low + third * (high - low))
+    cells = cells_of(randomizer, inputs).cells
+    left = -ball(randomizer.margin) / (ball(high) - ball(low))
+    total = arb(0)
+    for cell in cells[:: max(1, len(cells) // 50)]:
+        assert cell.bottom.u <= cell.p / cell.mass * (1 + arb(10) ** -9)
+        assert cell.top.u * (1 + arb(10) ** -9) >= cell.p / cell.mass
+    for row in zip(*(cell[:3] for cell in cells), strict=True):
+        total = sum(row, arb(0))
+        assert total < 1 + arb(10) ** -12
+        assert third is None or abs(total - 1) < arb(10) ** -12
+    # The first and the last output: both ratios in closed form.
+    right = 1 - left
+    for cell, y in ((cells[0], left), (cells[-1], right)):
+        end = arb(third) if third is not None else (arb(1) if y < 0.5 else arb(0))
+        u, v = (density(randomizer, x, y) / density(randomizer, end, y) for x in (arb(0), arb(1)))
+        assert cell.bottom.u <= u * (1 + arb(10) ** -9)
+        assert u <= cell.top.u * (1 + arb(10) ** -9)
+        assert cell.top.v <= v * (1 + arb(10) ** -9)
+        assert v <= cell.bottom.v * (1 + arb(10) ** -9)
 
 
 @pytest.mark.parametrize("randomizer", TRUNCATED[1:4], ids=repr)
@@ -221,4 +216,4 @@ def test_bad_values():
         with pytest.raises(sd.ParameterError, match=r"reports\[0\]"):
             randomizer.aggregate(np.array([7.0]))
         with pytest.raises(sd.ParameterError, match="input"):
-            randomizer.law((0.0, 2.0))
+            blanket_pair(randomizer, 0.0, 2.0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.errors import NotCertified
 from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP, MIXED_TRIPLES
 
@@ -19,6 +19,8 @@ from .record import Masses, Others, Pair, Record
 
 __all__ = ["RECORDS"]
 
+# Bits beyond the working precision by which two ends of windows are told apart.
+_ORDER = 256
 # A point u w + v of the piecewise mechanism's outputs, w = e^(eps0/2).
 Point = tuple[Fraction, Fraction]
 
@@ -50,7 +52,10 @@ def _window_parts(starts: Sequence[Point], eps0: arb, share: arb) -> list[tuple[
     for window in windows:
         points.update(window)
 
-    at = {p: rational_ball(p[0]) * w + rational_ball(p[1]) for p in points}
+    # Places are floats: a step of 1/w from one is off by 2^-53 of itself, or by less.
+    with ctx.workprec(ctx.prec + _ORDER):
+        fine = (eps0 / 2).exp()
+        at = {p: rational_ball(p[0]) * fine + rational_ball(p[1]) for p in points}
     ordered = sorted(points, key=lambda p: float(at[p].mid()))
     base = share / (w * (w + 1))
     parts = []

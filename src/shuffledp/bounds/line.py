@@ -47,6 +47,11 @@ class AddedNoise:
     high: arb
     ends: tuple[arb, arb] | None = None
 
+    @property
+    def middle(self) -> arb:
+        """Where the blanket changes from the high end's density to the low end's."""
+        return _middle(self.low, self.high)
+
     def beyond(self, distance: arb) -> arb:
         """P(Z > distance) for a distance >= 0."""
         z = distance / self.scale
@@ -157,7 +162,7 @@ class Line:
         """
         noise = self.noise
         cuts = [] if noise.shape == 2 else [self.x0, self.x1]
-        middle = _middle(noise.low, noise.high)
+        middle = noise.middle
         if self.others is None:
             cuts += [middle] if noise.shape == 2 else [middle, noise.low, noise.high]
         elif noise.shape != 2:

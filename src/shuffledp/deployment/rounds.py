@@ -13,6 +13,7 @@ from shuffledp.amplification import Shuffled
 from shuffledp.analysis import Family
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.errors import NotCertified
+from shuffledp.laws.midpoints import midpoints
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Round, StatedRound, compose, direction, stated
 
@@ -71,7 +72,8 @@ def _quick_to_read(one: Shuffled) -> bool:
         return one.eps0 <= _WIDEST and one.n <= _MOST_SPANNING
     if triples.theorem not in most:
         return True
-    outputs = one.source.law(triples.triples[0][:2]).mass.shape[1]
+    x0, x1, _ = triples.triples[0]
+    outputs = midpoints(one.source, (x0, x1)).reference.size
     types = sum(len(others) for _, _, others in triples.triples)
     return types * outputs <= most[triples.theorem]
 

@@ -7,10 +7,11 @@ from shuffledp.ball.densities import Noise, check_inputs
 from shuffledp.ball.power import PowerNoise
 from shuffledp.ball.registry import RECORDS
 from shuffledp.bounds.line import AddedNoise, Line
-from shuffledp.randomizers import GaussianBall, Randomizer
+from shuffledp.laws.integers import integer_line
+from shuffledp.randomizers import GaussianBall, MetricLaplace, Randomizer
 from shuffledp.randomizers.base import Input
 
-__all__ = ["line_of"]
+__all__ = ["integers_of", "line_of"]
 
 # The victim's inputs: with them alone the reference is the blanket.
 _PAIR = 2
@@ -29,6 +30,8 @@ def line_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | None:
     if isinstance(randomizer, GaussianBall) and len(inputs) > _PAIR:
         # Of three inputs on a diameter: of two alone the blanket asks for all other inputs.
         return line_of(randomizer.line, inputs)
+    if isinstance(randomizer, MetricLaplace) and not any(isinstance(x, tuple) for x in inputs):
+        return line_of(randomizer.unrestricted(), inputs)
     record = RECORDS.get(randomizer.name)
     if record is None or (record.noise is None and record.power is None):
         return None
@@ -41,6 +44,19 @@ def line_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | None:
         return None
     x0, x1, *others = check_inputs(table, noise, inputs)
     return Line(noise, x0, x1, others[0] if others else None)
+
+
+def integers_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | None:
+    """The line of noise on integers, where these are too many for classes; None of others.
+
+    Parameters
+    ----------
+    randomizer, inputs
+        As for ``line_of``.
+    """
+    if randomizer.name not in RECORDS:
+        return None
+    return integer_line(randomizer.to_dict(), inputs)
 
 
 def _of_power(noise: PowerNoise) -> AddedNoise:

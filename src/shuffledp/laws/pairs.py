@@ -1,13 +1,12 @@
 """Pairs of a mechanism's laws: its blanket, data sets, and messages of several-message protocols.
 
-A mechanism's law is the one of its record (`ball`), made in balls from its definition; of a
-mechanism without a record it is the law that its class states, with the error stated there.
+A mechanism's law is the one of its record (`ball`), made in balls from its definition; the labels
+of vectors at a distance have their law in ``laws.vectors``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -20,11 +19,13 @@ from shuffledp.bounds.continuous import CellPair, FixedSource, LineSource
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.errors import NotCertified
-from shuffledp.laws.lines import line_of
+from shuffledp.laws.lines import integers_of, line_of
 from shuffledp.laws.stated import cells_of
+from shuffledp.laws.vectors import label_law
 from shuffledp.multimessage import MessagePair
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import LaplaceBall, Randomizer
 from shuffledp.randomizers.base import Input
+from shuffledp.randomizers.laplace_ball import LABELS
 
 __all__ = [
     "Pair",
@@ -40,8 +41,8 @@ __all__ = [
 # A law of classes of outputs, or cells of a continuous one.
 Pair = LawPair | CellPair
 Against = Literal["blanket", "input"]
-# Cells that tell whether a law is one of cells.
-_LOOK = 64
+# log of what is cut off at the least delta of the range of promise, 1e-100, and at e^50 of it.
+_DEEPEST = -320.0
 
 
 def table_of(randomizer: Randomizer) -> dict[str, Any]:
@@ -86,13 +87,17 @@ def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Ag
     if has_classes(randomizer, inputs, n):
         return _class_pair(randomizer, inputs, n, against)
     name = (randomizer, repr(inputs))
-    if line_of(randomizer, inputs) is not None:
+    if _line_of(randomizer, inputs) is not None:
         return CellPair(LineSource(name, partial(_line, randomizer, inputs)), n)
     return CellPair(FixedSource(name, partial(cells_of, randomizer, inputs)), n)
 
 
+def _line_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | None:
+    return line_of(randomizer, inputs) or integers_of(randomizer, inputs)
+
+
 def _line(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line:
-    line = line_of(randomizer, inputs)
+    line = _line_of(randomizer, inputs)
     if line is None:
         raise NotCertified(f"{randomizer.name}: wanted noise on a line")
     return line
@@ -104,15 +109,7 @@ def is_continuous(randomizer: Randomizer) -> bool:
     if parts is not None:
         return any(is_continuous(part) for part in parts.randomizers)
     record = RECORDS.get(randomizer.name)
-    if record is not None:
-        return record.noise is not None or record.power is not None
-    x0, x1, _ = randomizer.datasets()[0]
-    return _states_cells(randomizer, (x0, x1))
-
-
-def _states_cells(randomizer: Randomizer, inputs: tuple[Input, ...]) -> bool:
-    """Whether its class states cells of a continuous output under these inputs."""
-    return randomizer.law(inputs, cells=_LOOK).edges is not None
+    return record is None or record.noise is not None or record.power is not None
 
 
 def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool:
@@ -127,15 +124,14 @@ def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool
     n : int
         Users.
     """
-    if randomizer.parts() is None and randomizer.name not in RECORDS:
-        # The label laws of vectors at a distance are classes, their data sets are cells.
-        return not _states_cells(randomizer, tuple(inputs))
+    if _are_labels(randomizer, inputs):
+        return True
     if is_continuous(randomizer):
         return False
     pair = _class_pair(randomizer, tuple(inputs), n, "blanket")
     try:
         with ctx.workprec(precision_for(n)):
-            pair.classes()
+            pair.classes(_DEEPEST)
     except NotCertified:
         return False
     return True
@@ -148,7 +144,19 @@ def _class_pair(
         table = randomizer.to_dict()
         name = (repr(sorted(table.items(), key=repr)), repr(inputs))
         return LawPair(name, n, partial(_recorded, table, inputs), against)
-    return LawPair((randomizer, repr(inputs)), n, partial(_stated, randomizer, inputs), against)
+    if isinstance(randomizer, LaplaceBall) and _are_labels(randomizer, inputs):
+        return LawPair((randomizer, "labels"), n, partial(_labels, randomizer), against)
+    raise NotCertified(f"{randomizer.name}: wanted a law of finitely many classes of outputs")
+
+
+def _are_labels(randomizer: Randomizer, inputs: Sequence[Input]) -> bool:
+    """Whether these are the two label laws of vectors at a distance."""
+    return isinstance(randomizer, LaplaceBall) and tuple(inputs) == LABELS
+
+
+def _labels(randomizer: LaplaceBall, log_cut: float) -> Law:
+    del log_cut
+    return label_law(randomizer)
 
 
 def _recorded(table: Mapping[str, Any], inputs: tuple[Input, ...], log_cut: float) -> Law:
@@ -157,29 +165,15 @@ def _recorded(table: Mapping[str, Any], inputs: tuple[Input, ...], log_cut: floa
     return finite_law(table, inputs) if made is None else made
 
 
-def _stated(
-    randomizer: Randomizer, inputs: tuple[Input, ...], log_cut: float, *, cells: bool = False
-) -> Law:
-    """The law that a class states in floats, as balls of its stated error.
-
-    ``cells``: cells of a continuous output are outputs, as after post-processing.
-    """
+def _cells(randomizer: Randomizer, inputs: tuple[Input, ...], log_cut: float) -> Law:
+    """Cells of a continuous output as outputs: what is seen of them after post-processing."""
     del log_cut
-    law = randomizer.law(inputs)
-    if law.edges is not None and not cells:
-        raise NotCertified(f"{randomizer.name}: wanted a law of finitely many classes of outputs")
-
-    def ball(x: float) -> arb:
-        return arb(x, x * law.rel * (1.0 + 1e-9))
-
-    found = [
-        OutputClass(ball(float(least)), tuple(ball(float(x)) for x in masses))
-        for least, masses in zip(law.blanket, law.mass.T, strict=True)
-    ]
-    tails = [float(x) for x in law.tails()]
-    if any(tails):
-        gone = tuple(arb(x) / 2 + arb(0, x / 2 * (1.0 + 1e-9)) for x in tails)
-        found.append(OutputClass(arb(0), gone, beyond=True))
+    made = cells_of(randomizer, inputs)
+    found = [OutputClass(arb(0), (cell.p, cell.q, cell.mass)) for cell in made.cells]
+    gone = [x.upper() / 2 for x in (made.p, made.q)]
+    if any(not x.is_zero() for x in gone):
+        lost = tuple(arb(x, x) for x in (*gone, arb(1) / 2))
+        found.append(OutputClass(arb(0), lost, beyond=True))
     return found
 
 
@@ -198,9 +192,10 @@ def merged_dataset_pair(
         As for ``dataset_pair``.
     """
     inputs = (x0, x1, x2)
-    whole = _class_pair(randomizer, inputs, n, "input")
-    if not has_classes(randomizer, inputs, n):
-        whole = replace(whole, law=partial(_stated, randomizer, inputs, cells=True))
+    if has_classes(randomizer, inputs, n):
+        whole = _class_pair(randomizer, inputs, n, "input")
+    else:
+        whole = LawPair((randomizer, repr(inputs)), n, partial(_cells, randomizer, inputs), "input")
     return LawPair(("merged", whole.name), n, partial(_merged, whole), "input")
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from shuffledp import _check
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.balls import arb, ctx, float_above, precision_for, total
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.bounds.variation_ratio import VariationRatio, largest_ratio
 from shuffledp.errors import NotCertified
+from shuffledp.kernel.cells import Cell
 from shuffledp.laws.pairs import blanket_pair
-from shuffledp.randomizers import CellEdges, JointLaw, Randomizer
-from shuffledp.randomizers.base import DEFAULT_CELLS
+from shuffledp.laws.stated import cells_of
+from shuffledp.randomizers import Randomizer
 
 __all__ = ["ratio_of"]
 
@@ -21,7 +21,7 @@ U = UNIT_ROUNDOFF
 
 
 def ratio_of(
-    randomizer: Randomizer, *, cells: int = DEFAULT_CELLS
+    randomizer: Randomizer,
 ) -> tuple[tuple[VariationRatio, tuple[object, object]], ...]:
     """p, beta, q of each of the randomizer's worst pairs, with that pair.
 
@@ -39,7 +39,8 @@ def ratio_of(
         if isinstance(laws, LawPair):
             p, beta, q = largest_ratio(laws)
         else:
-            p, beta, q = _of_cells(randomizer.law(pair, cells=cells))
+            with ctx.workprec(precision_for(1)):
+                p, beta, q = _of_cells(cells_of(randomizer, pair))
         grow = math.exp(randomizer.eps0) * (1.0 + 16 * U) if randomizer.eps0 < 700.0 else math.inf
         p, q = min(p, grow), min(q, grow)
         if not math.isfinite(q):
@@ -52,36 +53,28 @@ def ratio_of(
     return tuple(found)
 
 
-def _of_cells(law: JointLaw) -> tuple[float, float, float]:
-    """p, beta and q of a continuous output, from its cells."""
-    if law.edges is None:
-        raise NotCertified("variation ratio: wanted classes or cells of outputs")
-    edges, pad = law.edges, 1.0 + 4.0 * law.rel + 16 * U
-    zero, one, tail = law.mass[0], law.mass[1], float(law.tails().max())
-    gap = np.maximum(edges.left[0] - edges.left[1], edges.right[0] - edges.right[1]) + edges.err
-    # (f0 - f1)_+ <= f0 (1 - e^-gap) on the cell, and exactly f0 - f1 where that has one sign.
-    least = np.minimum(edges.left[0] - edges.left[1], edges.right[0] - edges.right[1])
-    mixed = zero * -np.expm1(-np.clip(gap, 0.0, 700.0))
-    differs = np.where(least > edges.err, np.minimum(mixed, zero - one), mixed)
-    beta = float(np.maximum(differs, 0.0).sum()) + 2.0 * law.rel + tail
-    beta += (8 + zero.size) * U  # of the sum and of all before it
-    if tail:
+def _of_cells(cells: Cells) -> tuple[float, float, float]:
+    """p, beta and q of a continuous output, from its cells, rounded up.
+
+    int (P - Q)_+ over a cell is at most P (1 - Q/P) where Q/P is least, and it is P - Q more than
+    int (Q - P)_+, which is at most Q (1 - P/Q) where P/Q is least.
+    """
+    beta = min(float_above(total(_excess(cell) for cell in cells.cells) + cells.p), 1.0)
+    if not cells.p.is_zero():
         # Beyond the cells ratios are not known: only the local guarantee bounds them there.
         return math.inf, beta, math.inf
-    log_p = _largest_of(
-        np.abs(edges.left[0] - edges.left[1]), np.abs(edges.right[0] - edges.right[1]), edges
+    ratios = [x / y for c in cells.cells for x, y in (c.top, c.bottom[::-1])]
+    heights = [x for c in cells.cells for x in (c.top.u, c.bottom.v)]
+    p, q = (
+        max(float_above(x) if x.is_finite() else math.inf for x in found)
+        for found in (ratios, heights)
     )
-    log_q = max(
-        _largest_of(edges.left[i] - edges.blanket_left, edges.right[i] - edges.blanket_right, edges)
-        for i in (0, 1)
-    )
-    return _exp(max(log_p, 0.0)) * pad, beta, _exp(log_q) * pad
+    return p, beta, q
 
 
-def _largest_of(left: Array, right: Array, edges: CellEdges) -> float:
-    """The largest log ratio anywhere, from its values at the edges of the cells."""
-    return float((np.maximum(left, right) + edges.err).max())
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x <= _check.LARGEST_EPS0 else math.inf
+def _excess(cell: Cell) -> arb:
+    """At least the integral of (P - Q)_+ over the cell."""
+    (low_u, high_v), (high_u, low_v) = cell.bottom, cell.top
+    part = (1 - low_v / high_u).nonnegative_part() if high_u.is_finite() else arb(1)
+    other = (1 - low_u / high_v).nonnegative_part() if high_v.is_finite() else arb(1)
+    return (cell.p * part).min(cell.p - cell.q + cell.q * other)

@@ -1,14 +1,15 @@
-"""Cells of mechanisms whose law is stated, and of mechanisms made of others.
+"""Cells of one mechanism's reports, and of mechanisms made of others; the same at every eps.
 
-A class without a record states masses and log densities in floats with bounds of their errors
-(`randomizers.JointLaw`); they become balls. Reports made of parts have the products of the parts'
-cells, or their mixture (docs/theory-parts.md, section 1). These cells are the same at every eps.
+They come from the mechanism's law in balls. Reports made of parts have the products of the parts'
+cells, or their mixture (docs/theory-parts.md, section 1). Of a density that is given by functions,
+and of Gaussian noise in a ball against its blanket, cells are stated in floats, with bounds of
+their errors (`randomizers.law.StatedLaw`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,25 +18,30 @@ from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.registry import RECORDS
 from shuffledp.bounds.continuous import Cells
+from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner, joined, product, scaled
-from shuffledp.laws.lines import line_of
+from shuffledp.laws.lines import integers_of, line_of
 from shuffledp.laws.metric import envelope_of
+from shuffledp.laws.vectors import angle_cells
 from shuffledp.propose.cells import even_edges, groups_of
-from shuffledp.randomizers import JointLaw, Randomizer
+from shuffledp.randomizers import Density, GaussianBall, LaplaceBall, Randomizer
 from shuffledp.randomizers.base import Input
+from shuffledp.randomizers.law import StatedLaw
 
-__all__ = ["cells_of"]
+__all__ = ["cells_of", "check_law_inputs"]
 
-# Cells of a stated law, of noise that is a part, and of a product of parts.
+# Cells of a law stated in floats, of noise that is a part, and of a product of parts.
 _STATED, _PART, _PRODUCT = 4096, 384, 6000
+# Cells of noise for integrals.
+_FINE = 3000
 # log of the mass of a part that is cut off.
 _CUT = -70.0
 # A share is a quotient of floats: two or three roundings.
 _ROUNDED = 2.0**-50
 
 
-def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Cells:
+def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...], *, fine: bool = False) -> Cells:
     """Cells of the reports of one mechanism.
 
     Parameters
@@ -45,10 +51,12 @@ def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Cells:
     inputs : tuple
         The victim's two values, and the others' value where that is the reference: else it is the
         blanket, and of reports made of parts the blankets of these.
+    fine : bool
+        Whether noise has so many cells that sums over their means are integrals to a millionth.
     """
     parts = randomizer.parts()
     if parts is None:
-        return _of_one(randomizer, inputs)
+        return _of_one(randomizer, inputs, _FINE if fine else _PART)
     rows = [parts.part_inputs(x) for x in inputs]
     made: dict[tuple[Randomizer, tuple[Input, ...]], Cells] = {}
     found = []
@@ -62,22 +70,43 @@ def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Cells:
     return _mixture(found, parts.weights, parts.constant)
 
 
+def check_law_inputs(randomizer: Randomizer, inputs: tuple[Input, ...]) -> None:
+    """ParameterError if these are no inputs of a mechanism's law; parts are not looked at."""
+    both = inputs if len(inputs) > 1 else inputs * 2
+    one = randomizer.line if isinstance(randomizer, GaussianBall) else randomizer
+    if line_of(one, both) is not None or randomizer.name not in RECORDS:
+        return
+    _law(randomizer, inputs)
+
+
 # ------------------------------------------------------------------------------- one mechanism
 
 
-def _of_one(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Cells:
+def _of_one(randomizer: Randomizer, inputs: tuple[Input, ...], count: int) -> Cells:
     line = line_of(randomizer, inputs)
     if line is not None:
-        return Cells(line.cells(even_edges(line, _PART, _CUT)), arb(0), arb(0))
+        return _of_line(line, count)
     envelope = envelope_of(randomizer, inputs)
     if envelope is not None:
         return Cells(envelope, arb(0), arb(0))
-    if randomizer.name in RECORDS:
-        try:
-            return _of_classes(_law(randomizer, inputs), blanket=len(inputs) == 2)
-        except NotCertified:
-            pass  # more classes than the record makes: cells of them
-    return _of_stated(randomizer.law(inputs, cells=_STATED), blanket=len(inputs) == 2)
+    if isinstance(randomizer, LaplaceBall):
+        return Cells(angle_cells(randomizer, inputs), arb(0), arb(0))
+    if isinstance(randomizer, Density | GaussianBall):
+        return _of_stated(randomizer.law(inputs, cells=_STATED), blanket=len(inputs) == 2)
+    try:
+        return _of_classes(_law(randomizer, inputs), blanket=len(inputs) == 2)
+    except NotCertified:
+        integers = integers_of(randomizer, inputs)
+        if integers is None:
+            raise
+        return _of_line(integers, count)
+
+
+def _of_line(line: Line, count: int) -> Cells:
+    # Cut where P and Q are equal, too: no cell has more of P in one place, of Q in another.
+    crossing = float((line.x0 + line.x1) / 2)
+    edges = sorted({*even_edges(line, count, _CUT), crossing})
+    return Cells(line.cells(edges), arb(0), arb(0))
 
 
 def _law(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Law:
@@ -103,63 +132,38 @@ def _of_classes(law: Law, *, blanket: bool) -> Cells:
     return Cells(cells, p, q, outside)
 
 
-def _of_stated(law: JointLaw, *, blanket: bool) -> Cells:
+def _of_stated(law: StatedLaw, *, blanket: bool) -> Cells:
     """A law in floats, with the errors stated there."""
     reference = law.blanket if blanket else law.mass[2]
-    tails = [arb(float(x)) for x in law.tails()[:2]]
-    p, q = tails
+    p = q = arb(law.tail)
 
     def ball(x: float) -> arb:
         return arb(x, x * law.rel * (1.0 + 1e-9))
 
     cells = []
-    corners = _Corners(law, blanket=blanket)
+    edges = (law.left, law.right)
+    bases = (law.blanket_left, law.blanket_right) if blanket else (law.left[2], law.right[2])
     for k in range(reference.size):
         mass, first, second = (float(x) for x in (reference[k], law.mass[0, k], law.mass[1, k]))
         if mass == 0.0:
             p, q = p + ball(first), q + ball(second)
             continue
-        bottom, top = (
-            corners.of(k) if law.edges is not None else _constant(ball, mass, first, second)
+        ends = [float(base[k]) for base in bases]
+        (u_low, u_high), (v_low, v_high) = (
+            _ratios([float(edge[row, k]) for edge in edges], ends, arb(float(law.err[k])))
+            for row in (0, 1)
         )
+        bottom, top = Corner(u_low, v_high), Corner(u_high, v_low)
         cells.append(Cell(ball(mass), ball(first), ball(second), bottom, top))
     return Cells(cells, p, q)
 
 
-def _constant(
-    ball: Callable[[float], arb], mass: float, first: float, second: float
-) -> tuple[Corner, Corner]:
-    corner = Corner(ball(first) / ball(mass), ball(second) / ball(mass))
-    return corner, corner
-
-
-class _Corners:
-    """Bounds of the ratios on the cells of a stated law, from its log densities at both edges."""
-
-    def __init__(self, law: JointLaw, *, blanket: bool) -> None:
-        self.edges = edges = law.edges
-        if edges is None:
-            return
-        self.err = np.broadcast_to(edges.err, law.blanket.shape)
-        self.left = edges.left
-        self.right = edges.right
-        reference = (edges.blanket_left, edges.blanket_right)
-        self.reference = reference if blanket else (edges.left[2], edges.right[2])
-
-    def of(self, k: int) -> tuple[Corner, Corner]:
-        """(bottom, top) of one cell."""
-        err = arb(float(self.err[k]))
-        (u_low, u_high), (v_low, v_high) = (self._ratio(row, k, err) for row in (0, 1))
-        return Corner(u_low, v_high), Corner(u_high, v_low)
-
-    def _ratio(self, row: int, k: int, err: arb) -> tuple[arb, arb]:
-        ends = []
-        for side, base in ((self.left, self.reference[0]), (self.right, self.reference[1])):
-            one, two = float(side[row, k]), float(base[k])
-            if not (math.isfinite(one) and math.isfinite(two)):
-                return arb(0), arb("inf")
-            ends.append(arb(one) - arb(two))
-        return (ends[0].min(ends[1]) - err).exp(), (ends[0].max(ends[1]) + err).exp()
+def _ratios(logs: Sequence[float], bases: Sequence[float], err: arb) -> tuple[arb, arb]:
+    """Bounds of a ratio on a cell, from log densities at both edges."""
+    if not all(math.isfinite(x) for x in (*logs, *bases)):
+        return arb(0), arb("inf")
+    first, last = (arb(x) - arb(y) for x, y in zip(logs, bases, strict=True))
+    return (first.min(last) - err).exp(), (first.max(last) + err).exp()
 
 
 # --------------------------------------------------------------------------- made of parts

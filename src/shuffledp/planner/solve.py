@@ -11,6 +11,7 @@ from shuffledp.amplification import shuffle
 from shuffledp.bound import outward
 from shuffledp.calibration import calibrate, meeting
 from shuffledp.errors import NotCertified
+from shuffledp.laws.pairs import is_continuous
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.tasks import Option, Source
 from shuffledp.rounds import compose, stated
@@ -170,5 +171,4 @@ def accuracy(source: Source) -> float:
     """Relative width of eps that is worth the time."""
     if isinstance(source, MultiMessage):
         return FINE
-    ((x0, x1), *_) = source.worst_pairs().pairs
-    return FINE if source.law((x0, x1)).edges is None else COARSE
+    return COARSE if is_continuous(source) else FINE

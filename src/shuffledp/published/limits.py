@@ -22,9 +22,10 @@ from shuffledp import _special as special
 from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.bounds.pairs import Pair
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.laws.midpoints import midpoints
 from shuffledp.published.estimate import Estimate
 from shuffledp.randomizers import Randomizer
-from shuffledp.randomizers.base import DEFAULT_CELLS, Input
+from shuffledp.randomizers.base import Input
 from shuffledp.values.described import ByContent, by_name
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -62,15 +63,13 @@ _SOURCE = "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026"
 
 
 @by_name
-def shuffle_index(randomizer: Randomizer, *, cells: int = DEFAULT_CELLS) -> ShuffleIndex:
+def shuffle_index(randomizer: Randomizer) -> ShuffleIndex:
     """Both shuffle indices, over the randomizer's worst pairs and its datasets.
 
     Parameters
     ----------
     randomizer : Randomizer
         What each user runs.
-    cells : int
-        For continuous outputs: sums over cells stand for integrals.
 
     Raises
     ------
@@ -83,27 +82,24 @@ def shuffle_index(randomizer: Randomizer, *, cells: int = DEFAULT_CELLS) -> Shuf
     if not isinstance(randomizer, Randomizer):
         raise rejected("randomizer", randomizer, "a mechanism of one message a user, such as KRR")
     worst = randomizer.worst_pairs().pairs
-    low = min(chi_of(randomizer, pair, None, cells=cells) for pair in worst)
-    high = min(
-        chi_of(randomizer, (x0, x1), x2, cells=cells) for x0, x1, x2 in randomizer.datasets()
-    )
+    low = min(chi_of(randomizer, pair, None) for pair in worst)
+    high = min(chi_of(randomizer, (x0, x1), x2) for x0, x1, x2 in randomizer.datasets())
     return ShuffleIndex(
         Estimate("shuffle index", low, "chi of the blanket, infimum over pairs", _SOURCE),
         Estimate("shuffle index", high, "chi of R_x2, infimum over triples", _SOURCE),
     )
 
 
-def chi_of(
-    randomizer: Randomizer, pair: tuple[Input, Input], x2: Input | None, *, cells: int
-) -> float:
-    """chi of one pair of inputs, with R_x2 as the reference, or the blanket where x2 is None."""
-    inputs = pair if x2 is None else (*pair, x2)
-    law = randomizer.law(inputs, cells=cells)
-    reference = law.blanket if x2 is None else law.mass[2]
-    difference = law.mass[0] - law.mass[1]
+def chi_of(randomizer: Randomizer, pair: tuple[Input, Input], x2: Input | None) -> float:
+    """chi of one pair of inputs, with R_x2 as the reference, or the blanket where x2 is None.
+
+    Of continuous outputs sums over cells stand for integrals.
+    """
+    law = midpoints(randomizer, pair if x2 is None else (*pair, x2))
+    reference, difference = law.reference, law.first - law.second
     used = difference != 0.0
     small = reference[used] <= np.abs(difference[used]) * 1e-290
-    if bool(small.any()) and law.edges is None:
+    if bool(small.any()) and not law.continuous:
         msg = (
             f"{randomizer.name}: an output of one input is impossible under another, the variance "
             "is infinite and there is no shuffle index"

@@ -17,6 +17,7 @@ from shuffledp.bounds.inverse import solve_epsilon
 from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.bounds.variation_ratio import published_reason
 from shuffledp.errors import NotCertified
+from shuffledp.laws.midpoints import Midpoints, blanket_mass, midpoints
 from shuffledp.laws.pairs import Pair, blanket_pair, merged_dataset_pair
 from shuffledp.multimessage import MultiMessage
 from shuffledp.published import formulas as forms
@@ -29,7 +30,7 @@ from shuffledp.published.estimate import (
     of_epsilon,
     of_log_delta,
 )
-from shuffledp.randomizers import KRR, BinaryRR, JointLaw, Laplace, Randomizer
+from shuffledp.randomizers import KRR, BinaryRR, Laplace, Randomizer
 
 # Of a key, a source and n.
 _Make = Callable[[str, Source, int], Curve]
@@ -108,26 +109,27 @@ def _fmt_3_8(key: str, source: Source, n: int) -> Curve:
 
 def _fmt_4_1(key: str, source: Source, n: int) -> Curve:
     randomizer = one_randomizer(source, key)
-    laws = [_three_laws(key, randomizer.law(pair)) for pair in randomizer.worst_pairs().pairs]
+    worst = randomizer.worst_pairs().pairs
+    laws = [_three_laws(key, midpoints(randomizer, pair)) for pair in worst]
     return of_epsilon(
         lambda delta: max(forms.decomposition(p=p, q=q, n=n, delta=delta) for p, q in laws), _FLOATS
     )
 
 
-def _three_laws(key: str, law: JointLaw) -> tuple[float, float]:
+def _three_laws(key: str, law: Midpoints) -> tuple[float, float]:
     """p and q of Theorem 4.1 with Q0 the common part of R_x0 and R_x1.
 
     q = TV, and p the largest number with p (Q1_0 + Q1_1 + Q0) <= the blanket, so that every input's
     law contains the three, those of x0 and x1 too.
     """
-    if law.edges is not None:
+    if law.continuous:
         raise NotCertified(f"analysis = {key!r}: wanted finitely many likelihood ratios")
-    gap, common = np.abs(law.mass[0] - law.mass[1]), np.minimum(law.mass[0], law.mass[1])
+    gap, common = np.abs(law.first - law.second), np.minimum(law.first, law.second)
     q, shared = 0.5 * float(gap.sum()), float(common.sum())
     if q <= 0.0:
         raise NotCertified(f"analysis = {key!r}: the two laws are the same")
     laws = gap / q + (common / shared if shared > 0.0 else 0.0)
-    p = float((law.blanket[laws > 0.0] / laws[laws > 0.0]).min())
+    p = float((law.reference[laws > 0.0] / laws[laws > 0.0]).min())
     if p <= 0.0:
         raise NotCertified(f"analysis = {key!r}: the blanket misses an output of the victim's")
     return min(p, 1.0 / 3.0), q
@@ -166,7 +168,7 @@ def _moments(key: str, source: Source, eps0: float) -> Callable[[float], forms.M
     if isinstance(source, Laplace):
         return functools.partial(forms.moments_of_laplace, eps0)
     randomizer = one_randomizer(source, key)
-    gamma = min(float(randomizer.law(randomizer.worst_pairs().pairs[0]).blanket.sum()), 1.0)
+    gamma = blanket_mass(randomizer, randomizer.worst_pairs().pairs[0])
     return functools.partial(forms.moments_of_blanket, eps0, gamma)
 
 

@@ -106,18 +106,6 @@ class Randomizer(Mechanism):
     noun: ClassVar[str] = "randomizer"
 
     @abstractmethod
-    def law(self, inputs: tuple[Input, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Joint output law under the given inputs (repeats allowed).
-
-        Parameters
-        ----------
-        inputs : tuple
-            The inputs, one row of the law each.
-        cells : int
-            For continuous outputs: about how many cells.
-        """
-
-    @abstractmethod
     def worst_pairs(self) -> WorstPairs:
         """The ordered pairs an upper bound has to look at."""
 

@@ -29,7 +29,7 @@ from shuffledp.randomizers.additive import finite_reports, places
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.density_grid import PLACES, Grid, density_grid
 from shuffledp.randomizers.density_law import Shape, called, density_law, middle_half, reaches
-from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.law import StatedLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import bits_for, plus, to_lattice, whole
 from shuffledp.randomizers.values import blocks, real_values
@@ -207,7 +207,7 @@ class Density(MeanRandomizer, listed=False):
     def _above(self, z: Array) -> Array:
         return self.cdf(-z) if self.sf is None else self.sf(z)
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> StatedLaw:
         """Cells in units of the interval, every one checked against the density.
 
         Raises
@@ -218,16 +218,13 @@ class Density(MeanRandomizer, listed=False):
             If the masses of cells are not known to a relative 1e-7.
         """
         law = density_law(self._shape, places(self, inputs), cells)
-        if self.eps0 < math.inf and law.edges is not None:
+        if self.eps0 < math.inf:
             self._check_eps0(law)
         return law
 
-    def _check_eps0(self, law: JointLaw) -> None:
-        edges = law.edges
-        if edges is None:
-            return
-        for side in (edges.left, edges.right):
-            change = float((side.max(axis=0) - side.min(axis=0) - edges.err).max())
+    def _check_eps0(self, law: StatedLaw) -> None:
+        for side in (law.left, law.right):
+            change = float((side.max(axis=0) - side.min(axis=0) - law.err).max())
             if change > self.eps0 * (1.0 + 1e-9) + 1e-12:
                 wanted = f"at least {change:g}, the change of log f seen over high - low"
                 raise rejected("eps0", self.eps0, wanted)

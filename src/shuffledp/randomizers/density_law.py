@@ -18,7 +18,7 @@ import numpy.typing as npt
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers.additive import SMALLEST_MASS, refined
-from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.law import StatedLaw
 
 U = UNIT_ROUNDOFF
 Function = Callable[[Any], Any]
@@ -141,7 +141,7 @@ class _Row:
         return np.maximum(self.logs[:-1], self.logs[1:])
 
 
-def density_law(shape: Shape, at: Array, cells: int) -> JointLaw:
+def density_law(shape: Shape, at: Array, cells: int) -> StatedLaw:
     """Law of at_i + Z on about so many cells, checked on every one of them.
 
     A mass is a difference of the distribution function, from the side where it is small, or
@@ -164,18 +164,16 @@ def density_law(shape: Shape, at: Array, cells: int) -> JointLaw:
         )
         raise NotCertified(msg)
     tail = _tail(shape, edges) + edges.size * SMALLEST_MASS
-    return JointLaw(
+    return StatedLaw(
         mass=np.where(mass < SMALLEST_MASS, 0.0, mass),
         blanket=np.where(blanket < 10.0 * SMALLEST_MASS, 0.0, blanket),
         rel=float(err) + 8 * U,
-        tail=np.full(len(at), tail),
-        edges=CellEdges(
-            left=np.array([row.logs[:-1] for row in rows]),
-            right=np.array([row.logs[1:] for row in rows]),
-            blanket_left=left,
-            blanket_right=right,
-            err=_ratio_error(shape, list(found.values()), constant),
-        ),
+        tail=tail,
+        left=np.array([row.logs[:-1] for row in rows]),
+        right=np.array([row.logs[1:] for row in rows]),
+        blanket_left=left,
+        blanket_right=right,
+        err=_ratio_error(shape, list(found.values()), constant),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -17,7 +16,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Positive, Whole
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.gaussian import Gaussian
-from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.law import StatedLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import blocks
 from shuffledp.randomizers.vectors import (
@@ -39,7 +38,6 @@ _ALONG, _ACROSS = 80, 256
 _FEWEST_ALONG, _FEWEST_ACROSS, _MOST_ALONG, _MOST_ACROSS = 16, 32, 1024, 256
 # Cells reach so far that 1e-40 is beyond; those of the bulk are even.
 _REACH, _BULK = 13.6, 5.0
-_PAIR = 2
 _RARE = 1e-41
 # Of the distribution functions of SciPy, relative; and of masses of cells, which are differences.
 _LIBRARY = 1e-13
@@ -56,7 +54,7 @@ class GaussianBall(MeanRandomizer):
     antipodal points are the worst pair (docs/theory.md, Theorem 4.10); their likelihood ratio
     depends on the coordinate along them alone, so lower ends are those of one dimension.
 
-    Inputs of ``law`` are places on a diameter, from -radius to radius.
+    Inputs of its law are places on a diameter, from -radius to radius.
 
     Parameters
     ----------
@@ -101,7 +99,7 @@ class GaussianBall(MeanRandomizer):
     @property
     def _diameter(self) -> Gaussian:
         """Of two antipodal points only the coordinate along them matters."""
-        return Gaussian(sigma=self.sigma, low=-self._reach, high=self._reach)
+        return Gaussian(sigma=self.sigma, low=-self.grown, high=self.grown)
 
     @property
     def line(self) -> Gaussian:
@@ -109,7 +107,7 @@ class GaussianBall(MeanRandomizer):
         return Gaussian(sigma=self.sigma, low=-self.radius, high=self.radius)
 
     @property
-    def _reach(self) -> float:
+    def grown(self) -> float:
         """Radius of the ball that holds all rounded values."""
         try:
             steps = float(self.line._lattice[1])  # noqa: SLF001 (the lattice that is run)
@@ -117,18 +115,14 @@ class GaussianBall(MeanRandomizer):
             steps = _FEWEST_STEPS  # no sampler
         return grown_radius(self, steps)
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> StatedLaw:
         """Of two inputs: cells of the coordinate along the diameter and the length across it.
 
         On each cell the blanket is replaced by a Gaussian density below it that touches it in the
-        middle: its masses are products of those of a normal and a chi-square law. Of more inputs,
-        whose ratios depend on the coordinate along the diameter alone: cells of that, and e^{-r
-        sqrt(d - 1)} times the blanket of one dimension, which is less than all of the blanket. For
-        two inputs the ball is larger by the lattice's step, for datasets it is as it is.
+        middle: its masses are products of those of a normal and a chi-square law. The ball is
+        larger by the lattice's step.
         """
-        if len(inputs) > _PAIR:
-            return self._along(inputs, cells)
-        r = self._reach / self.sigma
+        r = self.grown / self.sigma
         at = np.array([self._place(x) for x in inputs])
         along, across = self._cuts(cells)
         left, right = (np.repeat(v, across.size - 1) for v in (along[:-1], along[1:]))
@@ -154,43 +148,23 @@ class GaussianBall(MeanRandomizer):
         there = (mass.max(axis=0) > _SMALLEST) & (blanket > _SMALLEST)
         lost = float(mass[:, ~there].sum()) * 1.01 + 4.0 * _RARE
         kept = np.flatnonzero(there)
-        return JointLaw(
+        return StatedLaw(
             mass=mass[:, kept],
             blanket=blanket[kept],
             rel=self._error(along, across),
-            tail=np.full(len(at), lost),
-            edges=CellEdges(
-                left=np.outer(at, left[kept]) - 0.5 * (at * at)[:, None],
-                right=np.outer(at, right[kept]) - 0.5 * (at * at)[:, None],
-                blanket_left=edges[0][kept],
-                blanket_right=edges[1][kept],
-                err=err[kept],
-                ordered=False,
-            ),
+            tail=lost,
+            left=np.outer(at, left[kept]) - 0.5 * (at * at)[:, None],
+            right=np.outer(at, right[kept]) - 0.5 * (at * at)[:, None],
+            blanket_left=edges[0][kept],
+            blanket_right=edges[1][kept],
+            err=err[kept],
         )
 
     def _cuts(self, cells: int) -> tuple[Array, Array]:
         """Cut points along the diameter and of the squared length across, in units of sigma."""
         along = min(max(_FEWEST_ALONG, cells // _ALONG), _MOST_ALONG)
         across = min(max(_FEWEST_ACROSS, cells // _ACROSS), _MOST_ACROSS)
-        return _grid(self._reach / self.sigma, along), _squares(self.d - 1, across)
-
-    def _along(self, inputs: tuple[Any, ...], cells: int) -> JointLaw:
-        """Of any number of inputs, without what lies across."""
-        law = self.line.law(inputs, cells=cells)
-        edges = law.edges
-        if edges is None:
-            raise NotCertified("gaussian-ball: the law of Gaussian has no cells")
-        less = self.radius / self.sigma * math.sqrt(self.d - 1) * (1.0 + 1e-9)
-        return dataclasses.replace(
-            law,
-            blanket=law.blanket * math.exp(-min(less, 700.0)),
-            edges=dataclasses.replace(
-                edges,
-                blanket_left=edges.blanket_left - less,
-                blanket_right=edges.blanket_right - less,
-            ),
-        )
+        return _grid(self.grown / self.sigma, along), _squares(self.d - 1, across)
 
     def _error(self, along: Array, across: Array) -> float:
         """Relative error of a product of two differences of distribution functions."""
@@ -200,7 +174,7 @@ class GaussianBall(MeanRandomizer):
     def _place(self, x: Any) -> float:
         """The input's place in units of sigma, the ends moved out with the ball."""
         value = _check.real("input", x, low=-self.radius, high=self.radius)
-        return value / self.radius * (self._reach / self.sigma)
+        return value / self.radius * (self.grown / self.sigma)
 
     def worst_pairs(self) -> WorstPairs:
         """Antipodal points; mirrored, the other direction has the same law."""

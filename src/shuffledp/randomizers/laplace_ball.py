@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -15,11 +13,9 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.errors import rejected
 from shuffledp.mechanism import Follows, Number, Positive, Whole
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
-from shuffledp.randomizers.law import CellEdges, JointLaw, without_empty
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import coarse_middles, plus, to_lattice, whole
 from shuffledp.randomizers.values import blocks
@@ -33,10 +29,8 @@ from shuffledp.theorems import METRIC_LABELS
 
 U = UNIT_ROUNDOFF
 _LARGEST_DIMENSION = 16
-_LABELS, _POINTS = (-1, -2), (0, 1)
-_PARTS = 1 << 17
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-_MOST_CELLS, _FEWEST_CELLS = 1 << 13, 1 << 12
+# Names of the victim's two label laws.
+LABELS = (-1, -2)
 _FINER = 2.0**32
 # Of 52 digits that noise has: a cell that is sent holds 2^18 numbers that it may be.
 _DIGITS = 34
@@ -56,7 +50,8 @@ class LaplaceBall(MeanRandomizer):
     mass, e^{-radius/scale}, most is given away, unless the ball is small against the noise. The
     lower end is exact for one pair of datasets.
 
-    Inputs of ``law``: 0 and 1 are two points at the distance, -1 and -2 the victim's label laws.
+    Inputs of its laws: 0 and 1 are two points at the distance, -1 and -2 the victim's label laws
+    (``laws.vectors``).
 
     Parameters
     ----------
@@ -101,12 +96,12 @@ class LaplaceBall(MeanRandomizer):
     @property
     def eps0(self) -> float:
         """2 radius/scale, of the ball with its margin: any two vectors, neighbours or not."""
-        return 2.0 * self._reach / self.scale * (1.0 + 8 * U)
+        return 2.0 * self.grown / self.scale * (1.0 + 8 * U)
 
     def local_epsilon(self, delta: float) -> float:
         """Of one report alone, for neighbours: distance/scale, rounded up."""
         del delta
-        return min(self.eps0, self._separation * (1.0 + 8 * U))
+        return min(self.eps0, self.separation * (1.0 + 8 * U))
 
     @property
     def local_rho(self) -> float:
@@ -120,16 +115,17 @@ class LaplaceBall(MeanRandomizer):
     @property
     def relation(self) -> Relation:
         """One vector moved by at most the distance, if that is not all of the ball."""
-        if self._given >= 2.0 * self.radius:
+        if self.reach >= 2.0 * self.radius:
             return REPLACEMENT
-        return Within(self._given, of="vector")
+        return Within(self.reach, of="vector")
 
     def unrestricted(self) -> LaplaceBall:
         """Any two vectors of the ball."""
         return self.at(2.0 * self.radius)
 
     @property
-    def _given(self) -> float:
+    def reach(self) -> float:
+        """The distance, as a number."""
         return 2.0 * self.radius if self.distance is None else self.distance
 
     @property
@@ -138,76 +134,18 @@ class LaplaceBall(MeanRandomizer):
         return 2.0 ** math.ceil(math.log2(_FINER * max(1.0, self.radius / self.scale)))
 
     @property
-    def _reach(self) -> float:
+    def grown(self) -> float:
+        """Radius of the ball that holds all rounded values."""
         return grown_radius(self, self._steps)
 
     @property
-    def _separation(self) -> float:
+    def separation(self) -> float:
         """Largest distance of neighbours after rounding to the lattice, in scales."""
-        return (self._given + 2.0 * (self._reach - self.radius)) / self.scale
-
-    # ------------------------------------------------------------------------------- its law
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Label laws against the label part of everybody's law, or two points' laws by angle."""
-        allowed = (*_LABELS, *_POINTS)
-        index = [_check.count("input", x, low=min(allowed), high=max(allowed)) for x in inputs]
-        if all(x in _LABELS for x in index):
-            return self._labels([_LABELS.index(x) for x in index])
-        if not all(x in _POINTS for x in index):
-            raise rejected("inputs", inputs, "points 0 and 1, or labels -1 and -2 alone")
-        return self._angles(index, cells)
-
-    def _labels(self, rows: list[int]) -> JointLaw:
-        """(p al, al, k0) and (al, p al, k0) against (p al, p al, k0)/q."""
-        p, q = (
-            Fraction(math.exp(e) * (1.0 + 16 * U)) for e in (self.local_epsilon(0.5), self.eps0)
-        )
-        beta = Fraction(total_variation(self._separation, self.d))
-        beta = min(beta, (p - 1) / (p + 1), q - 1)
-        small = beta / (p - 1)
-        rest = 1 - (p + 1) * small
-        labels = [[p * small, small, rest], [small, p * small, rest]]
-        mass = np.array([[float(x) for x in row] for row in labels])
-        blanket = np.array([float(x / q) for x in (p * small, p * small, rest)])
-        return without_empty(mass[rows], blanket, 4 * U, ties=False)
-
-    def _angles(self, rows: list[int], cells: int) -> JointLaw:
-        """Cells of phi, where the distances from the two points differ by distance cos(phi).
-
-        In spheroidal coordinates around them (foci at 0 and 1, 2z apart in scales) the density of
-        phi is proportional to e^{-+z cos phi} sin^{d-2} phi (k + sin^2 phi), k = (d - 1)/z
-        K_{d/2}(z)/K_{d/2-1}(z).
-        """
-        z = 0.5 * self._given / self.scale
-        a = 0.5 * self.d
-        k = (self.d - 1.0) / z * float(special.kve(a, z) / special.kve(a - 1.0, z))
-        edges = np.linspace(0.0, math.pi, min(_MOST_CELLS, max(_FEWEST_CELLS, cells)) + 1)
-        half = 0.5 * np.diff(edges)[:, None]
-        phi = 0.5 * (edges[1:] + edges[:-1])[:, None] + half * _NODES
-        sine = np.sin(phi)
-        weight = (half * _WEIGHTS) * sine ** (self.d - 2) * (k + sine * sine)
-        mass = np.array([(weight * np.exp(s * z * np.cos(phi) - z)).sum(axis=1) for s in (-1, 1)])
-        mass /= mass.sum(axis=1)[:, None]
-        log = np.array([-z * np.cos(edges), z * np.cos(edges)])
-        floor = -self.eps0
-        return JointLaw(
-            mass=mass[rows],
-            # Nothing is known of the blanket on these cells but that the ratios are bounded.
-            blanket=mass.min(axis=0) * math.exp(floor),
-            rel=1e-12 + 64 * U * (1.0 + z),
-            edges=CellEdges(
-                left=log[rows][:, :-1],
-                right=log[rows][:, 1:],
-                blanket_left=log.min(axis=0)[:-1] + floor,
-                blanket_right=log.min(axis=0)[1:] + floor,
-                err=64 * U * (1.0 + z),
-            ),
-        )
+        return (self.reach + 2.0 * (self.grown - self.radius)) / self.scale
 
     def worst_pairs(self) -> WorstPairs:
         """The labels; exchanged, they are the other direction."""
-        return WorstPairs((_LABELS,), METRIC_LABELS)
+        return WorstPairs((LABELS,), METRIC_LABELS)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Two points at the distance, all others at one of them."""
@@ -251,28 +189,3 @@ class LaplaceBall(MeanRandomizer):
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         return vector_reports(self.d, reports)
-
-
-@lru_cache(maxsize=256)
-def total_variation(separation: float, d: int) -> float:
-    """Total variation of the noise around two points so many scales apart, rounded up.
-
-    Half-spaces tell them apart best: P(|Z_1| <= separation/2). The density of one coordinate is
-    Gamma(a)/(2 sqrt(pi) Gamma(a + 1/2)) times h(s) = s^a K_a(s)/(2^{a-1} Gamma(a)), a = d/2, which
-    is 1 at 0 and falls: a sum of its values at left ends is an upper bound.
-    """
-    a = 0.5 * d
-    edges = np.linspace(0.0, 0.5 * separation, _PARTS + 1)
-    s = edges[1:-1]
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        log = (
-            a * np.log(s)
-            + np.log(special.kve(a, s))
-            - s
-            - (a - 1.0) * math.log(2.0)
-            - float(special.gammaln(a))
-        )
-        fall = np.where(np.isfinite(log), np.exp(np.minimum(log, 0.0)), 1.0)
-    top = math.exp(float(special.gammaln(a) - special.gammaln(a + 0.5))) / math.sqrt(math.pi)
-    total = top * edges[1] * (1.0 + math.fsum(fall.tolist())) * (1.0 + 1e-10)
-    return min(total, math.tanh(0.5 * separation) * (1.0 + 8 * U), 1.0)

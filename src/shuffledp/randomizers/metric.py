@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, Positive
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.laplace import FINER as LAPLACE_FINER
-from shuffledp.randomizers.laplace import LEAST_EPS0, Laplace, _cell_edges
-from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.laplace import LEAST_EPS0, Laplace
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import bits_for, scales_between
 from shuffledp.randomizers.values import real_values
@@ -147,41 +146,6 @@ class MetricLaplace(MeanRandomizer):
     @property
     def _laplace(self) -> Laplace:
         return Laplace(eps0=self.eps0, low=self.low, high=self.high)
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Laplace's law of values, or the law of the two envelope inputs."""
-        named = [tuple(x) for x in inputs if isinstance(x, tuple | list)]
-        if not named:
-            return self._laplace.law(inputs, cells=cells)
-        if len(named) < len(inputs) or not set(named) <= set(ENVELOPE_INPUTS):
-            raise rejected("inputs", inputs, "values, or the envelope's (0,) and (1,) alone")
-        return self._envelope([ENVELOPE_INPUTS.index(x) for x in named], cells)
-
-    def _envelope(self, rows: list[int], cells: int) -> JointLaw:
-        """Outputs beyond the middle of (high, high - distance), and the same with roles changed."""
-        unit = Laplace(eps0=self.eps0)
-        # Rounded up to an even number of steps of 2^-50: a larger distance, an exact middle.
-        step = min(1.0, 2.0 * math.ceil(self.separation * _GRID / 2.0) / _GRID)
-        inner, middle = 1.0 - step, 1.0 - 0.5 * step
-        law = unit.law((1.0, inner, middle), cells=cells)
-        left = _cell_edges(np.array([1.0, inner, middle]), cells)[:-1]
-        kept = np.concatenate([[False], left >= middle, [True]])
-        edges = law.edges
-        if edges is None:
-            raise NotCertified("metric-laplace: the law of Laplace has no cells")
-        return JointLaw(
-            mass=_both(law.mass, law.mass, kept)[rows],
-            blanket=np.append(law.blanket[kept][::-1], law.blanket[kept]),
-            rel=law.rel + 8 * U,
-            edges=CellEdges(
-                left=_both(edges.right, edges.left, kept)[rows],
-                right=_both(edges.left, edges.right, kept)[rows],
-                blanket_left=np.append(edges.blanket_right[kept][::-1], edges.blanket_left[kept]),
-                blanket_right=np.append(edges.blanket_left[kept][::-1], edges.blanket_right[kept]),
-                err=edges.err,
-                log_linear=True,
-            ),
-        )
 
     def worst_pairs(self) -> WorstPairs:
         """The envelope; mirrored, the other direction has the same law."""

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.errors import NotCertified, ShuffleDPError, rejected
+from shuffledp.laws.stated import check_law_inputs
 from shuffledp.randomizers import Randomizer
 
 Floats = npt.NDArray[np.floating]
@@ -23,8 +25,6 @@ REL = 1e-9
 # (docs/theory.md, section 4.9): a cell's edge is within one step, and each step has at most this.
 LATTICE = 2.0**-29
 _TOTAL = 1e-6
-# Enough for a law to be made at all.
-_FEW_CELLS = 1 << 10
 # Inputs of mechanisms whose reports support some of them and others not: 2^8 patterns, and four
 # times as many cells with two items beside them, take about three seconds to plan. Work doubles,
 # and more, with each input more.
@@ -179,8 +179,8 @@ def _check_inputs(randomizer: Randomizer, inputs: tuple[Any, ...]) -> None:
     if most is not None and len({repr(x) for x in inputs}) > most:
         wanted = f"at most {most} different inputs of {randomizer.name}: each doubles the cells"
         raise rejected("inputs", inputs, wanted)
-    with contextlib.suppress(NotCertified):
-        randomizer.law(inputs, cells=_FEW_CELLS)
+    with contextlib.suppress(NotCertified), ctx.workprec(precision_for(1)):
+        check_law_inputs(randomizer, inputs)
 
 
 def value_of(randomizer: Randomizer, x: Any) -> Any:

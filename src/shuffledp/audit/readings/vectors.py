@@ -6,9 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.audit.readings.base import Labels, Reading, gives, reads
 from shuffledp.errors import NotCertified
+from shuffledp.laws.vectors import angle_cells
 from shuffledp.randomizers import LaplaceBall, PrivUnit
 from shuffledp.randomizers.caps import height
 
@@ -26,10 +29,7 @@ def _laplace_ball(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Rea
     del reports
     if not set(inputs) <= {0, 1}:
         raise NotCertified("laplace-ball: reports are read for its two points 0 and 1 alone")
-    # The law's cells are many even ones; here as many of them as make a 32nd part each.
-    fine = randomizer.law(tuple(inputs), cells=_CELLS * 64)
-    groups = np.arange(fine.mass.shape[1]) * _CELLS // fine.mass.shape[1]
-    mass = np.array([np.bincount(groups, weights=row, minlength=_CELLS) for row in fine.mass])
+    mass = _angle_masses(randomizer)[list(inputs)]
     points = [np.array(_ball_point(randomizer, x)) for x in (0, 1)]
     distance = float(np.linalg.norm(points[1] - points[0]))
 
@@ -42,16 +42,18 @@ def _laplace_ball(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Rea
         gap = np.linalg.norm(safe - points[0], axis=1) - np.linalg.norm(safe - points[1], axis=1)
         phi = np.arccos(np.clip(gap / distance, -1.0, 1.0))
         labels = np.minimum((phi * (_CELLS / math.pi)).astype(np.int64), _CELLS - 1)
-        # The law counts phi from the first point: equal masses mirrored where x0 is the nearer.
         return np.where(good, labels, _CELLS)
 
-    # Under point 0 small gaps (negative) are likelier, so phi near pi: the law's rows say which.
-    if (mass[0, 0] > mass[0, -1] and inputs[0] == 0) or (
-        mass[0, 0] < mass[0, -1] and inputs[0] == 1
-    ):
-        mass = mass[:, ::-1]
     names = tuple(f"angle {j} of {_CELLS}" for j in range(_CELLS))
-    return Reading(names, mass / mass.sum(axis=1, keepdims=True), classify, err=_ANGLE)
+    return Reading(names, mass, classify, err=_ANGLE)
+
+
+def _angle_masses(randomizer: LaplaceBall) -> npt.NDArray[np.float64]:
+    """Masses of the cells under the points 0 and 1: sums of those of finer cells."""
+    with ctx.workprec(precision_for(1)):
+        fine = [(float(c.p), float(c.q)) for c in angle_cells(randomizer, (0, 1, 0))]
+    rows = np.array(fine).T.reshape(2, _CELLS, -1).sum(axis=2)
+    return rows / rows.sum(axis=1, keepdims=True)
 
 
 @gives(LaplaceBall)
