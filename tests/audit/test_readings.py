@@ -14,8 +14,9 @@ from catalogue import CATALOGUE
 from laws import law_of
 from randomizers.test_whole_sums import heavy
 from shuffledp.audit import AuditPlan, audit, collected, design, limits
-from shuffledp.audit.readings import line, read, readable, value_of
+from shuffledp.audit.readings import line, read, value_of
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.laws.midpoints import midpoints
 from shuffledp.randomizers import randomizer_class, randomizer_names
 
 MECHANISMS = [mechanism for entry in CATALOGUE.values() for mechanism in entry.audited]
@@ -24,7 +25,6 @@ MECHANISMS = [mechanism for entry in CATALOGUE.values() for mechanism in entry.a
 def test_every_mechanism_of_the_package_can_be_audited():
     here = {type(m) for m in MECHANISMS}
     assert {randomizer_class(name) for name in randomizer_names()} == here
-    assert all(readable(m) for m in MECHANISMS)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.name}")
@@ -48,14 +48,16 @@ def test_claimed_cells_are_consistent_with_the_certified_law(mechanism):
     assert (reading.low <= reading.mass).all()
     assert (reading.mass <= reading.high).all()
     try:
-        law = law_of(mechanism, (x0, x1))
+        # Of three inputs: the blanket of vectors at a distance is not known.
+        law = midpoints(mechanism, (x0, x1, x0))
+        rows = law.first, law.second
     except NotCertified:
         return  # parts with continuous outputs have no law of their own: they are read part by part
     for t in (0.0, 0.3, 1.0):
         for a, b in ((0, 1), (1, 0)):
             grow = np.exp(t)
             coarse = np.maximum(reading.mass[a] - grow * reading.mass[b], 0.0).sum()
-            fine = np.maximum(law.mass[a] - grow * law.mass[b], 0.0).sum()
+            fine = np.maximum(rows[a] - grow * rows[b], 0.0).sum()
             # What is run differs from the stated law by its lattice, and cells of a law are cells.
             assert coarse <= fine + 1e-4
 

@@ -9,11 +9,11 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
-from laws import law_of
-from shuffledp.analysis import pairs
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
 from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
+from shuffledp.laws import pairs
+from shuffledp.laws.midpoints import midpoints
 from shuffledp.laws.pairs import blanket_pair
 from shuffledp.published import formulas as forms
 from shuffledp.published import sums
@@ -264,10 +264,10 @@ def test_variation_ratio_forms_refuse_what_is_outside_their_domains():
 
 def moments_of_law(randomizer, a):
     """gamma, largest, span and E[L^2] of L = gamma G from the law's own masses."""
-    law = law_of(randomizer, randomizer.worst_pairs().pairs[0])
-    gamma = float(law.blanket.sum())
-    gain = gamma * (law.mass[0] - a * law.mass[1]) / law.blanket
-    square = float((law.blanket * gain**2).sum()) / gamma
+    law = midpoints(randomizer, randomizer.worst_pairs().pairs[0])
+    gamma = float(law.reference.sum())
+    gain = gamma * (law.first - a * law.second) / law.reference
+    square = float((law.reference * gain**2).sum()) / gamma
     return gamma, float(gain.max()), float(gain.max() - gain.min()), square
 
 

@@ -99,7 +99,7 @@ def test_any_law_is_a_law(shape, scale, x):
 )
 @pytest.mark.parametrize("n", [1, 2, 30, 10**6])
 def test_same_as_laplace_and_gaussian(named, general, n):
-    from shuffledp.analysis import pairs as made
+    from shuffledp.laws import pairs as made
 
     one, other = (Profile(made.blanket_pair(r, 0.0, 1.0, n=n)) for r in (named, general))
     for eps in (0.05 + 3.0 / n**0.5,):

@@ -15,8 +15,8 @@ from enumerated import exponential
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, fits
 from randomizers.test_joint import response
-from shuffledp.analysis import pairs
 from shuffledp.bounds.profile import Profile
+from shuffledp.laws import pairs
 from shuffledp.randomizers.parallel import words_of
 from strategies import channels
 
