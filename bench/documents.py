@@ -17,6 +17,7 @@ from pathlib import Path
 import shuffledp as sd
 from bench import cases
 from bench.engine import table
+from shuffledp.laws.midpoints import midpoints
 from shuffledp.mechanism import parameters_of
 from shuffledp.randomizers import randomizer_class
 
@@ -84,8 +85,8 @@ def mechanisms_page() -> str:
     rows = [[*head, "worst pair"]]
     for name, r in cases.tabulated().items():
         worst = r.worst_pairs()
-        law = r.law(worst.pairs[0])
-        gamma = f"{float(law.blanket.sum()):.4g}"
+        law = midpoints(r, worst.pairs[0])
+        gamma = f"{float(law.reference.sum()):.4g}"
         brackets = [_bracket(sd.shuffle(r, n=n)) for n in (10**4, 10**6)]
         why = f"{worst.theorem.title} ({worst.theorem.provenance})"
         bits, variance = _or_none(lambda r=r: r.message_bits), _or_none(r.variance)

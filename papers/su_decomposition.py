@@ -34,6 +34,7 @@ from papers.common import (
 from papers.printed.algorithms import Ratios, grid_bracket, grid_delta, grid_step
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.bounds.profile import Profile
+from shuffledp.laws.midpoints import midpoints
 from shuffledp.laws.pairs import blanket_pair
 from shuffledp.published import UNCERTIFIED
 
@@ -145,16 +146,16 @@ def laws(out: Path) -> None:
     rows = []
     for name, randomizer, formula, note in cases:
         x0, x1 = randomizer.worst_pairs().pairs[0]
-        law = randomizer.law((x0, x1))
-        r0, r1 = law.mass[0] / law.blanket, law.mass[1] / law.blanket
+        law = midpoints(randomizer, (x0, x1))
+        r0, r1 = law.first / law.reference, law.second / law.reference
         for label, want, value in (
             ("G = E - a (and, by symmetry, 1 - aE)", (True, False), formula[0]),
             ("G = E(1 - a)", (True, True), formula[1]),
             ("G = 1 - a", (False, False), formula[2]),
         ):
             chosen = ((r0 > 0.5 * E) == want[0]) & ((r1 > 0.5 * E) == want[1])
-            rows.append((name, label, float(law.blanket[chosen].sum()), value, note))
-        gamma = float(law.blanket.sum())
+            rows.append((name, label, float(law.reference[chosen].sum()), value, note))
+        gamma = float(law.reference.sum())
         rows.append((name, "gamma", gamma, 2 * formula[0] + formula[1] + formula[2], note))
     table(
         out, "su_tables_1_2", ("mechanism", "value", "mass (library)", "mass (formula)", ""), rows

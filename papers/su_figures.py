@@ -38,6 +38,7 @@ from papers.common import (
 from papers.printed.algorithms import grid_delta
 from papers.printed.items import laplace_cdf
 from papers.printed.su_claims import RATES
+from shuffledp.laws.midpoints import midpoints
 from shuffledp.laws.pairs import blanket_pair
 
 DELTA, RTOL, DOMAIN = 1e-6, 1e-3, 64
@@ -198,11 +199,11 @@ def laplace_law() -> Panel:
     """Figure 8: the distribution function of L, eps0 = 1 and eps = 0.1, printed in full."""
     eps0, epsilon = 1.0, 0.1
     a = math.exp(epsilon)
-    law = sd.Laplace(eps0=eps0, binary=True).law((0, 1))
-    gamma = float(law.blanket.sum())
-    values = gamma * (law.mass[0] - a * law.mass[1]) / law.blanket
+    law = midpoints(sd.Laplace(eps0=eps0, binary=True), (0, 1))
+    gamma = float(law.reference.sum())
+    values = gamma * (law.first - a * law.second) / law.reference
     x = list(np.linspace(float(values.min()) - 0.1, float(values.max()) + 0.1, 301))
-    masses = law.blanket / gamma
+    masses = law.reference / gamma
     panel = Panel("Laplace on {0, 1}, ε₀ = 1, ε = 0.1", x, "t", "P(L ≤ t)", xscale="linear",
                   yscale="linear")  # fmt: skip
     panel.curves = [

@@ -16,6 +16,7 @@ from papers.printed.items import (
     laplace_cdf,
 )
 from papers.printed.kit import Found, agrees, number, row
+from shuffledp.laws.midpoints import midpoints
 
 EPS0, SMALL, LARGE = 2.0, 4, 64
 AT = f"eps0 = {EPS0:g}"
@@ -36,15 +37,15 @@ def make(name: str, eps0: float, size: int) -> sd.Randomizer:
 def classes(name: str, size: int, eps0: float = EPS0) -> tuple[float, float, float, float]:
     """p, q, r and gamma of the library's law: masses of (E, 1), (E, E) and (1, 1)."""
     randomizer = make(name, eps0, size)
-    law = randomizer.law(randomizer.worst_pairs().pairs[0])
+    law = midpoints(randomizer, randomizer.worst_pairs().pairs[0])
     E = math.exp(eps0)
-    r0, r1 = law.mass[0] / law.blanket, law.mass[1] / law.blanket
+    r0, r1 = law.first / law.reference, law.second / law.reference
     high0, high1 = r0 > 0.5 * E, r1 > 0.5 * E
     masses = [
-        float(law.blanket[chosen].sum())
+        float(law.reference[chosen].sum())
         for chosen in (high0 & ~high1, high0 & high1, ~high0 & ~high1)
     ]
-    return masses[0], masses[1], masses[2], float(law.blanket.sum())
+    return masses[0], masses[1], masses[2], float(law.reference.sum())
 
 
 def _tabulated(ours: tuple[float, ...], theirs: tuple[float, ...], at: str = AT) -> Found:
@@ -111,9 +112,9 @@ def _first_version(item: Item) -> Found:
 @row("su0-mean", "su2-mean")
 def _mean(item: Item) -> Found:
     epsilon = 0.5
-    law = sd.KRR(k=SMALL, eps0=EPS0).law((0, 1))
+    law = midpoints(sd.KRR(k=SMALL, eps0=EPS0), (0, 1))
     # E[G] = sum of R(x0) - a R(x1).
-    mean = float((law.mass[0] - math.exp(epsilon) * law.mass[1]).sum())
+    mean = float((law.first - math.exp(epsilon) * law.second).sum())
     assert callable(item.value)
     return _tabulated((mean,), (item.value(epsilon),), f"eps = {epsilon:g}")
 
@@ -125,8 +126,8 @@ def _range() -> Found:
     least, most = math.inf, -math.inf
     for name in SU_TABLE_2:
         randomizer = make(name, EPS0, SMALL)
-        law = randomizer.law(randomizer.worst_pairs().pairs[0])
-        gains = (law.mass[0] - a * law.mass[1]) / law.blanket
+        law = midpoints(randomizer, randomizer.worst_pairs().pairs[0])
+        gains = (law.first - a * law.second) / law.reference
         least, most = min(least, float(gains.min())), max(most, float(gains.max()))
     holds = agrees(least, 1 - a * E) and agrees(most, E - a)
     return Found(f"{number(least, 5)} to {number(most, 5)} at eps0 = 2, eps = 0.5",
@@ -137,7 +138,8 @@ def _range() -> Found:
 def _four_values(item: Item) -> Found:
     epsilon = 0.5
     a = math.exp(epsilon)
-    first, second, third = sd.KRR(k=10, eps0=EPS0).law((0, 1, 2)).mass
+    law = midpoints(sd.KRR(k=10, eps0=EPS0), (0, 1, 2))
+    first, second, third = law.first, law.second, law.reference
     values = sorted({round(float(x), 9) for x in (first - a * second) / third})
     assert callable(item.value)
     printed = sorted(item.value(EPS0, a))

@@ -149,7 +149,7 @@ def test_both_indices_are_in_order_or_refused(shape, deviation):
     z = length / (2.0 ** (1.0 / (shape - 1.0)) - 1.0)
     if (z + length) ** shape > 650.0:
         with pytest.raises(sd.NotCertified, match="decided by outputs of probability below"):
-            sd.shuffle_index(noise, cells=4000)
+            sd.shuffle_index(noise)
         return
-    found = sd.shuffle_index(noise, cells=4000)
+    found = sd.shuffle_index(noise)
     assert 0.0 < found.lower.value <= found.upper.value

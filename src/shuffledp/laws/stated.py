@@ -104,9 +104,12 @@ def _of_one(randomizer: Randomizer, inputs: tuple[Input, ...], count: int) -> Ce
 
 def _of_line(line: Line, count: int) -> Cells:
     # Cut where P and Q are equal, too: no cell has more of P in one place, of Q in another.
-    crossing = float((line.x0 + line.x1) / 2)
-    edges = sorted({*even_edges(line, count, _CUT), crossing})
-    return Cells(line.cells(edges), arb(0), arb(0))
+    edges = {*even_edges(line, count, _CUT), float((line.x0 + line.x1) / 2)}
+    if count == _FINE:
+        # Squares of ratios may be large where there is hardly any mass.
+        left, right, _ = line.outline(2.0 * _CUT)
+        edges |= set(np.linspace(left, right, 4 * _FINE).tolist())
+    return Cells(line.cells(sorted(edges)), arb(0), arb(0))
 
 
 def _law(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Law:
