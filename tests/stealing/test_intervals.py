@@ -135,11 +135,11 @@ def test_smaller_laws_are_below_chords(normal: bool, width: float) -> None:
 
 @noises
 def test_remainders_are_bounded_above(normal: bool, width: float) -> None:
-    """d(alpha) of W/eta + m at many places of every step of both rows."""
+    """d(alpha), d(-alpha) and the mean of W/eta + m at many places of every step of both rows."""
     at, made = outputs(width, normal=normal), simple_cover(width, normal=normal)
     share, eps, alpha, hidden = Share(arb("0.1"), arb("0.2")), 1.5, 0.02, 0.05
     a, b = math.exp(eps), 0.8 / 0.9
-    found = [one.mass(arb(alpha)) for one in remainders(at, made, arb(eps), share, arb(hidden))]
+    found = remainders(at, made, arb(eps), share, arb(hidden))
     assert len(found) == 8
     y, w = line(width, normal=normal)
 
@@ -149,16 +149,19 @@ def test_remainders_are_bounded_above(normal: bool, width: float) -> None:
     inside = (
         (y >= made.edges[0]) & (y <= made.edges[-1]) if normal else np.full(y.size, fill_value=True)
     )
-    for k, bound in enumerate(found):
+    for k, one in enumerate(found):
         row, j = (made.second, k - 4) if k >= 4 else (made.first, k)
         (v, u), eta = row.places[j : j + 2], row.stretch[j]
         scale = -b if k >= 4 else b * a
         for part in (0.1, 0.5, 0.8):
             r = (1 - part) * f(v) + part * f(u) - f((1 - part) * v + part * u)
             gain = np.where(inside, scale * r / np.maximum(f(0.0), 1e-300), 0.0) / eta + b * (1 - a)
-            power = np.exp(np.minimum(alpha * gain, 700.0))
-            true = 0.9 * float((w * f(0.0)) @ power) + 1 - hidden - 0.9
-            assert true <= float(bound) * (1 + 1e-9)
+            assert 0.9 * float((w * f(0.0)) @ gain) <= float(one.mean) + 1e-6 * b * a / eta
+            for sign in (1, -1):
+                power = np.exp(np.clip(sign * alpha * gain, -700.0, 700.0))
+                true = 0.9 * float((w * f(0.0)) @ power) + 1 - hidden - 0.9
+                bound = one.mass(arb(alpha), negated=sign < 0)
+                assert true <= float(bound) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("normal", "width"), [NOISES[0], *NOISES[3:]])
