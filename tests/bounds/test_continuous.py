@@ -204,3 +204,12 @@ def test_finite_parts_are_exact():
     assert cells.low <= exact.high
     assert exact.low <= cells.high
     assert cells.width < 1e-3
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.75])
+def test_least_deltas_of_noise(epsilon):
+    """Estimates see outputs that decide deltas of 1e-46 and 1e-53: 0 and 1 were the ends."""
+    profile = Profile(dataset_pair(sd.Gaussian(sigma=2.0), 1.0, 0.0, 0.0, n=2000))
+    found = profile.log_delta(epsilon, width=1e-2)
+    assert math.log(1e-54) < found.low <= found.high < math.log(1e-45)
+    assert found.width < 4e-2

@@ -46,7 +46,7 @@ _BENT = 2.0
 # How far beyond the outermost atoms the outermost places are, relatively.
 _MARGIN = 1e-9
 # Nodes of a panel of an estimate's law, and log of the mass that is out of its sight.
-_NODES, _ROUGH_DEPTH = 8, -120.0
+_NODES, _ROUGH_DEPTH = 8, -270.0
 # Exponents and gains whose powers floats hold.
 _LARGEST, _HUGE = 650.0, 1e100
 
