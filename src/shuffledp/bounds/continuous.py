@@ -41,7 +41,7 @@ _GROUPS = 160
 _GUESS = -20.0
 # Larger gains are as large: one of them outweighs all others.
 _HUGE = 1e100
-# Outputs of less mass, under P and the reference, do not matter to an estimate of a delta of 1e-100.
+# Outputs of less mass, under P and the reference, do not matter to an estimate: delta >= 1e-100.
 _SEEN = 1e-110
 # log of the mass beyond which a sketch of a law does not look, against the error allowed.
 _DEEPER = -6.0
