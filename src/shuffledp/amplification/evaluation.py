@@ -243,8 +243,8 @@ class Evaluation:
         for side in self.sides("upper", analysis):
             if best is not start and question.hopeless(side, best.value):
                 continue
-            found = self._answer(side, question)
-            if capped and found.value >= start.value:
+            found = self._answer(side, question, named=analysis is not None)
+            if found is None or (capped and found.value >= start.value):
                 continue
             best = found if found.value <= best.value else best
             if found.width is not None and found.width <= enough:
@@ -259,8 +259,8 @@ class Evaluation:
         """The largest lower end; none is above ``reached`` by more than its width."""
         best = start
         for side in self.sides("lower", analysis):
-            found = self._answer(side, question)
-            best = found if found.value > best.value else best
+            found = self._answer(side, question, named=analysis is not None)
+            best = found if found is not None and found.value > best.value else best
             if best.value >= reached:
                 break
         return best
@@ -275,15 +275,20 @@ class Evaluation:
         for analysis in closing(self.source, self.n):
             side = self.side(analysis.key)
             if side is not None:
-                found = self._answer(side, question)
-                upper = found if found.value < upper.value else upper
+                found = self._answer(side, question, named=False)
+                upper = found if found is not None and found.value < upper.value else upper
         return upper
 
-    def _answer(self, side: Side, question: Question) -> Found:
-        """One analysis' end, found once; questions of different kinds differ."""
+    def _answer(self, side: Side, question: Question, *, named: bool) -> Found | None:
+        """One analysis' end, found once; None where it has none here and was not named."""
         asked = (side.key, question)
         if asked not in self.answers:
-            self.answers[asked] = question.of(side)
+            try:
+                self.answers[asked] = question.of(side)
+            except NotCertified:
+                if named:
+                    raise
+                self.answers[asked] = None
         return self.answers[asked]
 
     def sides(self, end: End, analysis: str | None = None) -> Iterator[Side]:

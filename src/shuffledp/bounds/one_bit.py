@@ -189,9 +189,11 @@ class OneBit:
     def circle(self, size: int, rho: arb) -> Circle:
         """Of M points; data sets of about the same variance share it."""
         if size not in self._circles:
+            # Any radius of at least 1 serves: an exact one, where a ball may reach below 1.
+            exact = arb.max(arb(rho.mid()), arb(1))
             if len(self._circles) >= _KEPT:
                 self._circles.clear()
-            self._circles[size] = Circle(self.difference, rho, size)
+            self._circles[size] = Circle(self.difference, exact, size)
         return self._circles[size]
 
 

@@ -137,13 +137,15 @@ class Sum:
         What is made least is convex in alpha: a slope below 0, or an infinite value, tells on which
         side it is.
         """
-        scale = -0.5 * math.log(sum(part.variance for part in self.parts) + 1e-300)
+        # Squares of the largest gains may be infinite in floats.
+        spread = min(sum(part.variance for part in self.parts), 1e300)
+        scale = -0.5 * math.log(spread + 1e-300)
         top = max(*(part.top for part in self.parts), 1e-300)
         high = min(math.log(_LARGEST / top), scale + 40.0)
         low = min(scale - 4.0, -math.log(top) - 4.0, high - 1.0)
-        place, variance = min(max(scale, low), high), 0.0
+        place, deviation = min(max(scale, low), high), 0.0
         for _ in range(_STEPS):
-            slope, bend, variance = self._slopes(place)
+            slope, bend, deviation = self._slopes(place)
             if not math.isfinite(slope):
                 high, step = place, -1.0
             else:
@@ -154,10 +156,10 @@ class Sum:
             before, place = place, moved if low < moved < high else 0.5 * (low + high)
             if abs(place - before) < _NEAR:
                 break
-        return math.exp(place), math.sqrt(max(variance, 0.0))
+        return math.exp(place), deviation
 
     def _slopes(self, place: float) -> tuple[float, float, float]:
-        """First and second derivative in log alpha of what is least, and S's variance there."""
+        """First and second derivative in log alpha of what is least, and S's deviation there."""
         alpha = math.exp(place)
         at = alpha * np.array([1.0 - _DIFFERENCE, 1.0, 1.0 + _DIFFERENCE])
         logs = np.sum([part.log_moment(at).real for part in self.parts], axis=0)
@@ -167,7 +169,7 @@ class Sum:
         share = alpha / (alpha + self.gap)
         slope = first - 1.0 - share
         bend = first + second - share * (1.0 - share)
-        return slope, bend, second / (alpha * alpha)
+        return slope, bend, math.sqrt(max(second, 0.0)) / alpha
 
     @cached_property
     def estimate(self) -> Estimate:

@@ -215,9 +215,9 @@ def measures_below(
     eps: Sequence[float], forward: Bracket, backward: Bracket, floor: arb
 ) -> list[Measure]:
     """The same in balls, both directions; none where nothing is known."""
-    _check_dots(eps)
     if len(eps) < 3:
         return []
+    _check_dots(eps)
     try:
         with ctx.workprec(BITS):
             sides = [_lowered(eps, values, floor) for values in (forward, backward)]
