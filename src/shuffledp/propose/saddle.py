@@ -210,7 +210,7 @@ class Sum:
         alpha, scale = self.alpha, self.log_moment(self.alpha)
         # Smoothing adds about value (h alpha)^2/2 above, and takes as much away below.
         room = min(log_error - self.log_size, math.log(0.5))
-        h = math.exp(0.5 * room) / math.sqrt(alpha * (alpha + self.gap))
+        h = math.exp(0.5 * room) / (math.sqrt(alpha) * math.sqrt(alpha + self.gap))
         h = min(h, 1.0) if self.gap else h
         sides = [self._side(alpha, ratios, log_error - 3.0) for ratios in (_BELOW, _ABOVE)]
         period = max(needed for needed, _ in sides)
