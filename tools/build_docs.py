@@ -76,7 +76,7 @@ GROUPS = {
     ),
     "Estimates without a certificate": ("shuffle_index", "ShuffleIndex", "Estimate"),
     "Building blocks": (
-        *("Randomizer", "MultiMessage", "JointLaw", "WorstPairs", "Density"),
+        *("Randomizer", "MultiMessage", "WorstPairs", "Density"),
         *("randomizer_names", "randomizer_from_dict", "protocol_names", "protocol_from_dict"),
     ),
     "Errors and version": ("ShuffleDPError", "ParameterError", "NotCertified", "__version__"),

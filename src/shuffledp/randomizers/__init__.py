@@ -28,7 +28,6 @@ from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.laplace_ball import LaplaceBall
-from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.metric import MetricLaplace
 from shuffledp.randomizers.parallel import Parallel
 from shuffledp.randomizers.pckv import PCKVGRR
@@ -53,7 +52,6 @@ __all__ = [
     "PIRAPPOR",
     "RAPPOR",
     "BinaryRR",
-    "CellEdges",
     "Channel",
     "ClampedLaplace",
     "Density",
@@ -68,7 +66,6 @@ __all__ = [
     "Hierarchy",
     "Hybrid",
     "Joint",
-    "JointLaw",
     "Laplace",
     "LaplaceBall",
     "LocalHash",

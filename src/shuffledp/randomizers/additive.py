@@ -6,7 +6,6 @@ middle, where densities have their kinks, are floats.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +16,8 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.interval import HasInterval, interval_input
-from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import Cells, bits_for, middles, plus, to_lattice
 from shuffledp.randomizers.values import blocks, real_values
@@ -31,11 +29,7 @@ U = UNIT_ROUNDOFF
 SMALLEST_MASS = 1e-300
 # Beyond it a likelihood ratio to anything with a mass that counts is below the smallest float.
 LARGEST_EXPONENT = 1600.0
-_RATIO = 1.1
-_CLOSEST = 1e-13
-_SPLITS = 40
 _ACCURATE = 1e-14
-_FAR = 2.0
 _FINER = 32
 Value = TypeVar("Value")
 
@@ -144,14 +138,6 @@ class AdditiveNoise(IntervalNoise):
     def noise(self) -> Noise:
         """Law of Z in units of high - low."""
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Cells in units of the interval, cut at the inputs and the middle, finer where it tells.
-
-        The blanket is the density of the farther end point. The log ratio of two densities is
-        monotone between inputs, so it is on every cell: see the mechanism.
-        """
-        return noise_law(self.noise, places(self, inputs), cells)
-
 
 def places(interval: HasInterval, inputs: tuple[Any, ...]) -> Array:
     """The inputs in [0, 1], to a multiple of 2^-60, so that none is next to an end point."""
@@ -174,79 +160,9 @@ class NoiseCells:
     rel: float
 
 
-def noise_cells(noise: Noise, at: Array, cells: int) -> NoiseCells:
-    """About this many cells for at_i + Z, at_i in [0, 1], with the blanket over [0, 1]."""
-    coarse = _coarse_edges(noise, at)
-    return _masses(noise, at, refined(coarse, _cost(noise, at, coarse), cells))
-
-
-def noise_law(noise: Noise, at: Array, cells: int) -> JointLaw:
-    """Law of at_i + Z on the cells of ``noise_cells``."""
-    found = noise_cells(noise, at, cells)
-    edges, mass, blanket = found.edges, found.mass, found.blanket
-    left, right = edges[:-1], edges[1:]
-    farther = _farther(left, right)
-    lost = float(edges.size) * SMALLEST_MASS
-    return JointLaw(
-        mass=np.where(mass < SMALLEST_MASS, 0.0, mass),
-        blanket=np.where(blanket < 10.0 * SMALLEST_MASS, 0.0, blanket),
-        rel=found.rel,
-        tail=np.full(len(at), noise.tail + lost),
-        edges=CellEdges(
-            left=noise.log_density(np.abs(left[None, :] - at[:, None])),
-            right=noise.log_density(np.abs(right[None, :] - at[:, None])),
-            blanket_left=noise.log_density(np.abs(left - farther)),
-            blanket_right=noise.log_density(np.abs(right - farther)),
-            err=2.0 * noise.rounding,
-            log_linear=True,
-            wiggle=_wiggle(noise, at, left, right),
-        ),
-    )
-
-
-def _wiggle(noise: Noise, at: Array, left: Array, right: Array) -> Array:
-    """How far log ratios are from linear on each cell, as a factor of their slopes."""
-    kinks = [*at, _farther(left, right)]
-    return np.max([seen_from(noise.bend, x, left, right) for x in kinks], axis=0)
-
-
 def _farther(left: Array, right: Array) -> Array:
     """The end point whose density is the smallest on the cell."""
     return np.where(left + right < 1.0, 1.0, 0.0)
-
-
-def _coarse_edges(noise: Noise, at: Array) -> Array:
-    """Geometric cells on both sides of every input, where densities may have a cusp, and beyond."""
-    near, reach = min(_CLOSEST, 1e-3 * noise.reach), noise.reach
-    count = max(2, math.ceil(math.log(reach / near) / math.log(_RATIO)))
-    steps = np.geomspace(near, reach, count)
-    around = np.unique(np.concatenate([at, [0.0, 1.0]]))
-    parts = [np.array([0.0, 0.5, 1.0, -reach, 1.0 + reach])]
-    close = steps[steps < _FAR]
-    for x in around:
-        parts += [x - close, x + close]
-    far = steps[steps >= _FAR]
-    edges = np.concatenate([*parts, -far, 1.0 + far, at])
-    return np.unique(edges[(edges >= -reach) & (edges <= 1.0 + reach)])
-
-
-def _cost(noise: Noise, at: Array, edges: Array) -> list[Array]:
-    """How much ratios vary on each cell, weighed by more or less of the cell's mass."""
-    left, right = edges[:-1], edges[1:]
-    farther = _farther(left, right)
-    sides = [noise.log_density(np.abs(y - farther)) for y in (left, right)]
-    moves, heaviest = np.zeros(left.size), sides[0]
-    rows = [[noise.log_density(np.abs(y - x)) for y in (left, right)] for x in at]
-    for row in rows:
-        moves = np.maximum(moves, np.abs((row[1] - sides[1]) - (row[0] - sides[0])))
-        heaviest = np.maximum(heaviest, np.maximum(row[0], row[1]))
-    for row in rows[2:]:
-        for other in rows[:2]:
-            moves = np.maximum(moves, np.abs((other[1] - row[1]) - (other[0] - row[0])))
-    moves = np.minimum(moves, 1.0)
-    level = heaviest + np.log(right - left)
-    level -= level.max()
-    return [moves * np.exp(np.maximum(power * level, -700.0)) for power in (1 / 3, 1 / 12, 1 / 48)]
 
 
 def refined(edges: Array, costs: list[Array], cells: int) -> Array:
@@ -267,16 +183,6 @@ def _cut(edges: Array, parts: npt.NDArray[np.int64]) -> Array:
     inner = np.arange(int(parts.sum())) - np.repeat(start, parts)
     cut = np.repeat(left, parts) + np.repeat(width / parts, parts) * inner
     return np.unique(np.append(cut, edges[-1]))
-
-
-def _masses(noise: Noise, at: Array, edges: Array) -> NoiseCells:
-    """Masses of all rows and of the blanket; cells too wide for them are cut further."""
-    found, wide = _attempt(noise, at, edges)
-    for _ in range(_SPLITS):
-        if not bool(wide.any()):
-            break
-        found, wide = _attempt(noise, at, _cut(found.edges, np.where(wide, 2, 1)))
-    return found
 
 
 def _attempt(noise: Noise, at: Array, edges: Array) -> tuple[NoiseCells, npt.NDArray[np.bool_]]:

@@ -17,7 +17,6 @@ from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
 from shuffledp.neighbours import REPLACEMENT, Relation, records
 from shuffledp.randomizers.concentrated import pure_rho
-from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 
@@ -48,7 +47,7 @@ class WorstTriples:
     ----------
     triples : tuple of (x0, x1, others)
         An ordered pair and the inputs of the others that go with it; empty for noise on an
-        interval. One pair without others where ``label_laws`` does.
+        interval. One pair without others where the record lists the labels' laws.
     theorem : Theorem
         Why these are enough.
     apart : bool
@@ -119,15 +118,6 @@ class Randomizer(Mechanism):
     def worst_triples(self) -> WorstTriples | None:
         """What label stealing has to look at; None where that is not settled."""
         return None
-
-    def label_laws(self) -> tuple[JointLaw, ...]:
-        """For ``worst_triples`` of one pair without others: laws of the labels, the pair's first.
-
-        Rows are R_x0, R_x1 and R_x. For every x0, x1 and x there are weights, adding up to one, by
-        which E (r0 - a r1 + t)_+ under R_x, r0 and r1 the ratios of R_x0 and R_x1 to it, is for
-        all t and a >= 1 at most the mean of these laws' (docs/theory-stealing.md, section 5.4).
-        """
-        return ()
 
     def parts(self) -> Parts | None:
         """What it is made of; None for a mechanism of its own, which is known by its law."""

@@ -17,11 +17,10 @@ from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.mechanism import Made
-from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Randomizer, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import choice
 from shuffledp.randomizers.discrete import all_triples
 from shuffledp.randomizers.frequency import counted, histogram
-from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
 from shuffledp.randomness import Choice, RandomSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, shares_of
@@ -32,8 +31,6 @@ _ROW_SLACK = 1e-9
 _LARGEST_ROWS = 1000
 # Ratios of smaller entries than that are no local guarantee.
 _SMALLEST_ENTRY = 1e-300
-# Of an entry as a float: the row's sum, its quotient and the float that was given.
-_REL = 3 * UNIT_ROUNDOFF
 _LARGEST_ENTRIES = 4_000_000
 # Rows closer to being linearly dependent than this: frequencies would lose half their digits.
 _LEAST_SINGULAR = 1e-8
@@ -158,14 +155,6 @@ class Channel(Randomizer):
         slack = 8 * UNIT_ROUNDOFF * (2.0 + float(np.abs(least).max()))
         value = float((most - least).max()) + slack
         return value if value <= _check.LARGEST_EPS0 else math.inf
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """One class for each output."""
-        del cells
-        rows = self.probabilities
-        index = [_check.count("input", x, low=0, high=len(rows) - 1) for x in inputs]
-        # Rows are divided by their sums: entries that differ may well be equal as floats.
-        return without_empty(rows[index], rows.min(axis=0), _REL, ties=False)
 
     def worst_pairs(self) -> WorstPairs:
         """All ordered pairs; equal rows cannot be told apart and are left out."""

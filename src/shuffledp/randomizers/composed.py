@@ -144,12 +144,17 @@ class PartsRandomizer(Randomizer):
 
 
 def label_triples(randomizer: Randomizer, theorem: Theorem) -> WorstTriples | None:
-    """One pair that dominates all others, with the labels' laws; None where there is not that."""
+    """One pair that dominates all others; None where there is not that, or a part has none.
+
+    Which laws the labels have says the record (``ball.labels``), and whether they are too many.
+    """
     try:
         pairs = randomizer.worst_pairs().pairs
     except NotCertified:
         return None
-    if len(pairs) != 1 or not randomizer.label_laws():
+    parts = randomizer.parts()
+    known = parts is not None and all(p.worst_triples() is not None for p in parts.randomizers)
+    if len(pairs) != 1 or not known:
         return None
     ((x0, x1),) = pairs
     return WorstTriples(((x0, x1, ()),), theorem, apart=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,24 +14,17 @@ from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Number, Switch, Whole
-from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer
+from shuffledp.randomizers.base import Randomizer
 from shuffledp.randomizers.exact import discrete_gaussian
 from shuffledp.randomizers.lattice import (
-    MOST_ATOMS,
     Integers,
     LatticeNoise,
     Top,
-    group_starts,
-    run_wiggle,
 )
-from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomness import RandomSource
 
 U = UNIT_ROUNDOFF
-# Atoms with a wider range of log ratios are better handled as cells without width.
-_WIDEST = 20.0
-_FEWEST = 64
 _MOST_INTEGERS = 1 << 22
 _SMALLEST_MASS = 1e-300
 # e^-691 < 1e-300.
@@ -136,54 +129,6 @@ class DiscreteGaussian(LatticeNoise):
         exponent = -0.5 * (span - distance) * (span + distance) / self.sigma**2
         total = float(np.exp(np.maximum(exponent, -745.0)).sum())
         return math.log(total) - 0.5 * (distance / self.sigma) ** 2 - _log_norm(self.sigma)
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Each integer, or runs of them, from 37 sigma below 0 to 37 sigma above top."""
-        at = self._inputs(inputs)
-        low, high = -self._reach, self.top + self._reach
-        y = np.arange(low, high + 1)
-        pmf = _masses(self.sigma, self.top + self._reach)
-        farther = np.where(2 * y >= self.top, 0, self.top)
-        rows = np.array([pmf[np.abs(y - x)] for x in (*at, farther)])
-        logs = np.array([-0.5 * ((y - x) / self.sigma) ** 2 for x in (*at, farther)])
-        tail = np.full(len(at), (y.size + 1) * _SMALLEST_MASS)
-        if self.clamped and self.margin < self._reach:
-            rows, logs, y = self._clamp(rows, logs, y)
-        rows = np.where(rows < _SMALLEST_MASS, 0.0, rows)
-        rows[-1] = np.where(rows[-1] < 10.0 * _SMALLEST_MASS, 0.0, rows[-1])
-        narrow = float((logs[:-1] - logs[-1]).max()) <= _WIDEST
-        if y.size <= (MOST_ATOMS if narrow else _FEWEST * self.clamped):
-            return JointLaw(rows[:-1], rows[-1], self._rel, tail)
-        starts = group_starts(rows, logs, y, {*at, -(-self.top // 2)}, cells)
-        last = np.append(starts[1:], y.size) - 1
-        mass = np.add.reduceat(rows, starts, axis=1)
-        return JointLaw(
-            mass=mass[:-1],
-            blanket=mass[-1],
-            rel=self._rel + 2.0 * float((last - starts).max()) * U,
-            tail=tail,
-            edges=CellEdges(
-                left=logs[:-1, starts],
-                right=logs[:-1, last],
-                blanket_left=logs[-1, starts],
-                blanket_right=logs[-1, last],
-                err=16 * U * (1.0 + 3200.0) + 2.0 * self._rel,
-                log_linear=True,
-                wiggle=run_wiggle(logs[:, starts], logs[:, last], last - starts + 1),
-            ),
-        )
-
-    def _clamp(self, rows: Array, logs: Array, y: Integers) -> tuple[Array, Array, Integers]:
-        """Everything beyond the margins joins the ends; their log densities are log masses."""
-        left = int(np.searchsorted(y, -self.margin))
-        right = int(np.searchsorted(y, self.top + self.margin))
-        inner = slice(left + 1, right)
-        parts = [rows[:, : left + 1].sum(axis=1), rows[:, right:].sum(axis=1)]
-        made = np.column_stack([parts[0], rows[:, inner], parts[1]])
-        log_norm = _log_norm(self.sigma)
-        ends = [np.log(np.maximum(part, 1e-320)) + log_norm for part in parts]
-        logs = np.column_stack([ends[0], logs[:, inner], ends[1]])
-        return made, logs, np.append(y[left], y[left + 1 : right + 1])
 
     def variance(self, frequency: float = 0.0) -> float:
         """sum k^2 f(k), slightly below sigma^2; not defined where clamped."""

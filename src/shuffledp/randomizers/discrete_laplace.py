@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.mechanism import LocalEpsilon, Switch
-from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstTriples
+from shuffledp.randomizers.base import Randomizer, WorstTriples
 from shuffledp.randomizers.exact import two_sided_geometric
 from shuffledp.randomizers.lattice import (
-    MOST_ATOMS,
     Integers,
     LatticeNoise,
     Top,
-    run_starts,
-    run_wiggle,
 )
-from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.noise import check_step
 from shuffledp.randomness import RandomSource
@@ -84,52 +80,9 @@ class DiscreteLaplace(LatticeNoise):
         """eps0/top = -log a."""
         return self.eps0 / self.top
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Outputs up to 0, each integer between (or runs of them), and outputs from top on."""
-        return self._law_at(self._inputs(inputs), cells, edges=self.top - 1 > MOST_ATOMS)
-
-    def _law_at(self, at: list[int], cells: int, *, edges: bool) -> JointLaw:
-        starts = run_starts(at, self.top, cells)
-        first, last = starts[:-1], starts[1:] - 1
-        rows = [self._run_mass(x, first, last) for x in at]
-        farther = np.where(2 * first >= self.top, 0, self.top)
-        rows.append(self._run_mass(farther, first, last))
-        ends = np.array([[self._beyond(x), self._beyond(self.top - x)] for x in at])
-        blanket_ends = np.full((1, 2), self._beyond(self.top))
-        ends = np.concatenate([ends, blanket_ends])
-        mass = np.column_stack([ends[:, 0], np.array(rows), ends[:, 1]])
-        found = None
-        if edges:
-            found = self._edges(at, np.append(0, np.append(first, self.top)), last, farther)
-        return JointLaw(mass[:-1], mass[-1], 64 * U * (1.0 + self.eps0), edges=found)
-
-    def _run_mass(self, x: int | Integers, first: Integers, last: Integers) -> Array:
-        """a^near (1 - a^length)/(1 + a) for runs of integers on one side of x."""
-        near = np.where(first >= x, first - x, x - last)
-        grown = -np.expm1(-self.rate * (last - first + 1))
-        return np.exp(-self.rate * near) * grown / (1.0 + math.exp(-self.rate))
-
     def _beyond(self, distance: int) -> float:
         """P(K >= distance)."""
         return math.exp(-self.rate * distance) / (1.0 + math.exp(-self.rate))
-
-    def _edges(
-        self, at: list[int], first: Integers, last: Integers, farther: Integers
-    ) -> CellEdges:
-        last = np.append(0, np.append(last, self.top))
-        farther = np.append(self.top, np.append(farther, 0))
-        logs = np.array(
-            [[-self.rate * np.abs(y - x) for y in (first, last)] for x in (*at, farther)]
-        )
-        return CellEdges(
-            left=logs[:-1, 0],
-            right=logs[:-1, 1],
-            blanket_left=logs[-1, 0],
-            blanket_right=logs[-1, 1],
-            err=16 * U * (1.0 + self.eps0),
-            log_linear=True,
-            wiggle=run_wiggle(logs[:, 0], logs[:, 1], last - first + 1),
-        )
 
     def variance(self, frequency: float = 0.0) -> float:
         """2a/(1 - a)^2; clamped a/(1 - a)^2 (2 - P(K <= -x) - P(K >= top - x)), largest in between.

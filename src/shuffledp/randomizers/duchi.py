@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +13,9 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.levels import Part, grown, place, two_level_law
+from shuffledp.randomizers.levels import place
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import real_values, whole_reports
 from shuffledp.randomness import RandomSource
@@ -99,13 +97,6 @@ class IntervalMean(MeanRandomizer):
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, all others at one of them or in the middle."""
         return tuple((self.low, self.high, x2) for x2 in (self.low, self.high, self.middle))
-
-    def _distinct(self, inputs: tuple[Any, ...]) -> tuple[list[Fraction], list[int]]:
-        """Distinct places in [0, 1], and for each input which of them it is."""
-        checked = [_check.real("input", x, low=self.low, high=self.high) for x in inputs]
-        seen = list(dict.fromkeys(checked))
-        places = [place(x, self.low, self.high) for x in seen]
-        return places, [seen.index(x) for x in checked]
 
 
 @dataclass(frozen=True)
@@ -206,18 +197,6 @@ class Duchi(IntervalMean):
     def worst_triples(self) -> WorstTriples | None:
         """Every other input's law is a mixture of those of the end points."""
         return WorstTriples(((self.low, self.high, (self.low, self.high)),), MIXED_TRIPLES)
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Both outputs; one class where all inputs asked for are the same."""
-        del cells
-        places, index = self._distinct(inputs)
-        return two_level_law(bit_parts(places, self.eps0), eps0=self.eps0, index=index)
-
-
-def bit_parts(places: list[Fraction], eps0: float) -> list[Part]:
-    """The two outputs: base mass 1/(e^eps0 + 1), favoured by the place or what lacks to 1."""
-    base = 1 / (grown(eps0) + 1)
-    return [(base, tuple(places)), (base, tuple(1 - x for x in places))]
 
 
 def bits(places: Floats, eps0: float, source: RandomSource) -> np.ndarray:

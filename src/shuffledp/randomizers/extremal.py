@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import LocalEpsilon, Made
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.discrete import all_triples, distinct
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.discrete import all_triples
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, histogram
-from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
@@ -24,7 +23,6 @@ from shuffledp.theorems import LEAST_COMMON
 
 _LARGEST_INPUTS = 1000
 _LARGEST_ENTRIES = 4_000_000
-_REL = 4 * 2.0**-53
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -159,24 +157,6 @@ class Extremal(FrequencyRandomizer):
         return counts if items is None else counts[items]
 
     # -------------------------------------------------------------------------------- its law
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: outputs by the inputs that favour them, those that all inputs favour apart."""
-        del cells
-        seen, index = distinct(inputs, self.items)
-        keys = np.vstack([self.matrix[seen], self.matrix.all(axis=0)])
-        kinds, counts = np.unique(keys, axis=1, return_counts=True)
-        grow, total = grown(self.eps0), self._total
-        low = [Fraction(int(count)) / total for count in counts]
-        mass = np.array(
-            [
-                [float(m * grow if hit else m) for m, hit in zip(low, row, strict=True)]
-                for row in kinds[:-1]
-            ]
-        )
-        by_all = kinds[-1]
-        floor = [float(m * grow if every else m) for m, every in zip(low, by_all, strict=True)]
-        return without_empty(mass[index], np.array(floor), _REL)
 
     def worst_pairs(self) -> WorstPairs:
         """A pair that favours as few outputs in common as any; exchanged, the law is the same."""

@@ -15,9 +15,7 @@ from shuffledp import _special as special
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Positive
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.interval import interval_input
-from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomizers.noise import FARTHEST_NORMAL, normal_cells, to_lattice
 from shuffledp.randomizers.values import blocks, real_values
@@ -25,9 +23,6 @@ from shuffledp.randomness import RandomSource
 from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES
 
 U = UNIT_ROUNDOFF
-_REACH = 38.0
-_BULK = 9.0
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _LARGEST_DISTANCE = 1e4
 _ROUNDS = 20
 # Label stealing is not tried for sigma below 0.3 of the interval: ratios are too heavy for it.
@@ -142,37 +137,6 @@ class Gaussian(MeanRandomizer):
         reach = (FARTHEST_NORMAL + 1) * self.noise
         return real_values(reports, self.low - reach, self.high + reach, name="reports")
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Cells in units of sigma, cut at the middle, reaching 38 beyond the end points."""
-        places = np.array([interval_input(self, x) for x in inputs])
-        return self._law_on(places, _cell_edges(self.distance, cells), _tail())
-
-    def _law_on(self, places: Array, edges: Array, tail: float) -> JointLaw:
-        d = self.distance
-        at = d * places
-        left, right = edges[:-1], edges[1:]
-        mass = np.array([_interval_mass(x, left, right) for x in at])
-        farther = np.where(left + right < d, d, 0.0)
-        blanket = _interval_mass(farther, left, right)
-        # exp(-z^2/2) with z rounded, and d itself rounded: absolute error of the exponent.
-        reach = max(1.0, -float(edges[0]))
-        err = 64 * U * (1.0 + (d + reach) * (d + 1.0) + reach**2)
-        return JointLaw(
-            mass=mass,
-            blanket=blanket,
-            rel=err + _quadrature_error(d, left, right),
-            tail=np.full(len(at), tail),
-            edges=CellEdges(
-                left=-0.5 * (left[None, :] - at[:, None]) ** 2,
-                right=-0.5 * (right[None, :] - at[:, None]) ** 2,
-                blanket_left=-0.5 * (left - farther) ** 2,
-                blanket_right=-0.5 * (right - farther) ** 2,
-                err=err,
-                log_linear=True,
-                wiggle=0.5 * float((right - left).max()) ** 2,
-            ),
-        )
-
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
         return WorstPairs(((self.low, self.high),), END_POINTS)
@@ -187,38 +151,6 @@ class Gaussian(MeanRandomizer):
         """Victim at the end points, all others at one of them (by symmetry either) or halfway."""
         middle = 0.5 * (self.low + self.high)
         return tuple((self.low, self.high, x2) for x2 in (self.low, middle))
-
-
-def _cell_edges(d: float, cells: int) -> Array:
-    """Even cells around the end points, growing outwards, with an edge in the middle."""
-    bulk = max(8, 3 * cells // 8)
-    outer = max(8, cells // 8)
-    inner = 0.5 * d - (0.5 * d + _BULK) * (np.arange(bulk + 1) / bulk)
-    growth = np.linspace(0.0, math.log(_REACH / _BULK), outer + 1)[1:]
-    left = np.concatenate([inner, -_BULK * np.exp(growth)])[::-1]
-    return np.concatenate([left, d - left[::-1][1:]])
-
-
-def _interval_mass(x: float | Array, left: Array, right: Array) -> Array:
-    """Normal mass of narrow intervals by six Gauss-Legendre nodes."""
-    half = 0.5 * (right - left)
-    middle = 0.5 * (left + right) - x
-    total = np.zeros_like(half)
-    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-        total += weight * np.exp(-0.5 * (middle + half * node) ** 2)
-    return total * half / math.sqrt(2.0 * math.pi)
-
-
-def _quadrature_error(d: float, left: Array, right: Array) -> float:
-    """Relative remainder of the six-point rule: at most 1e-6 (width (1 + |z|))^12.
-
-    The remainder is width^13 (6!)^4/(13 (12!)^3) f^(12); Cauchy's estimate on a disc of radius
-    1/(1 + |z|) gives |f^(12)| <= 12! (1 + |z|)^12 e^{1.5} max f, and f varies over the cell by less
-    than e^{0.7} while width (1 + |z|) <= 0.6: together below 8.2e-7.
-    """
-    reach = np.maximum(np.abs(left), np.abs(right))
-    far = np.maximum(reach, np.maximum(np.abs(left - d), np.abs(right - d)))
-    return 1e-6 * float(((right - left) * (1.0 + far)).max()) ** 12
 
 
 def _tail() -> float:

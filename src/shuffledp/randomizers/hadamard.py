@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -12,11 +11,9 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.discrete import distinct
 from shuffledp.randomizers.frequency import ItemRandomizer, counted, histogram, usable_gap
-from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, Groups, Step, likely, possible
@@ -184,38 +181,6 @@ class HadamardResponse(ItemRandomizer):
 
     # ------------------------------------------------------------------------------- the law
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: the signs of the inputs' rows in each of their blocks; all other blocks.
-
-        The signs of rows that are independent over GF(2) are jointly uniform over the columns;
-        a row that is the sum of others has the product of their signs.
-        """
-        del cells
-        seen, index = distinct(inputs, self.domain)
-        grow = math.exp(self.eps0)
-        s = self.half_block
-        unit = 1.0 / (s * grow + (self.columns - s))
-        columns, floors = [], []
-        used = sorted({x % self.blocks for x in seen})
-        for block in used:
-            members = [i for i, x in enumerate(seen) if x % self.blocks == block]
-            signs = _sign_patterns([seen[i] // self.blocks + 1 for i in members])
-            for pattern in signs:
-                ones = np.full(len(seen), unit)
-                ones[members] = np.where(np.array(pattern) == 0, grow, 1.0) * unit
-                count = 2.0 * s / len(signs)
-                if self.blocks == 1 and not any(pattern):
-                    columns.append(ones)
-                    floors.append(grow * unit)
-                    count -= 1.0
-                columns.append(ones * count)
-                floors.append(unit * count)
-        others = float(self.columns - 2 * s * len(used))
-        columns.append(np.full(len(seen), unit * others))
-        floors.append(unit * others)
-        mass = np.array(columns).T[index]
-        return without_empty(mass, np.array(floors))
-
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): with B = 1 or B = domain all pairs are alike, else two blocks are worst.
 
@@ -371,32 +336,3 @@ def _walsh_hadamard(counts: np.ndarray) -> np.ndarray:
         counts = np.stack([low + high, low - high], axis=2).reshape(len(counts), size)
         half *= 2
     return counts
-
-
-def _sign_patterns(rows: list[int]) -> list[tuple[int, ...]]:
-    """The bit patterns (parity of row & column) that occur, each equally often over the columns."""
-    basis: list[tuple[int, int]] = []
-    combination: list[int] = []
-    for position, row in enumerate(rows):
-        reduced, used = row, 0
-        for pivot, mask in basis:
-            if reduced ^ pivot < reduced:
-                reduced ^= pivot
-                used ^= mask
-        if reduced:
-            basis.append((reduced, used ^ (1 << position)))
-            basis.sort(reverse=True)
-            combination.append(1 << position)
-        else:
-            combination.append(used)
-    free = [p for p in range(len(rows)) if combination[p] == 1 << p]
-    patterns = []
-    for bits in itertools.product((0, 1), repeat=len(free)):
-        value = dict(zip(free, bits, strict=True))
-        pattern = []
-        for position in range(len(rows)):
-            mask = combination[position]
-            parity = sum(value[p] for p in free if mask >> p & 1) % 2
-            pattern.append(parity)
-        patterns.append(tuple(pattern))
-    return patterns

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import Domain, LocalEpsilon, Positive, Whole
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.discrete import alike_triples, independent_hits, third_inputs
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.discrete import alike_triples, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
 from shuffledp.randomizers.krr import respond
-from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.values import blocks, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import HASHED_PAIRS
@@ -148,18 +147,6 @@ class LocalHash(FrequencyRandomizer):
             # Below l the difference wraps around and is the larger one.
             np.minimum(more, more - kind.type(self.l), out=table[1 << j : 2 << j])
         return table.astype(smallest_type(self.l), copy=False)
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: which of the inputs hash to z, and whether all other inputs do."""
-        del cells
-        low = math.log(self.l) - math.log(math.exp(self.eps0) + (self.l - 1))
-        return independent_hits(
-            inputs,
-            self.domain,
-            log_hit=-math.log(self.l),
-            log_miss=math.log1p(-1.0 / self.l),
-            log_base=(low, low + self.eps0),
-        )
 
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, and no worse than under a uniformly random function."""

@@ -14,7 +14,6 @@ from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, OneOf, Whole, parameters_of
 from shuffledp.randomizers.base import (
-    DEFAULT_CELLS,
     Parts,
     Randomizer,
     Reports,
@@ -22,10 +21,8 @@ from shuffledp.randomizers.base import (
     WorstTriples,
     randomizer_class,
 )
-from shuffledp.randomizers.beside import side_by_side
 from shuffledp.randomizers.composed import Options, PartsRandomizer, label_triples
 from shuffledp.randomizers.frequency import FrequencyRandomizer
-from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.parallel import (
     aggregate_one_of,
     sample_one_of,
@@ -130,15 +127,6 @@ class Hierarchy(PartsRandomizer):
         """The arguments that build it again."""
         return Randomizer.parameters(self)
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """The levels' classes side by side."""
-        rows = [self.part_inputs(x) for x in inputs]
-        laws = [
-            part.law(tuple(row[j] for row in rows), cells=cells)
-            for j, part in enumerate(self.randomizers)
-        ]
-        return side_by_side(laws, self.shares)
-
     def worst_pairs(self) -> WorstPairs:
         """The first and the last value: different nodes at every level."""
         return WorstPairs(((0, self.domain - 1),), JOINT_PAIRS)
@@ -146,26 +134,6 @@ class Hierarchy(PartsRandomizer):
     def worst_triples(self) -> WorstTriples | None:
         """The first and the last value; the labels' laws level by level."""
         return label_triples(self, PART_TRIPLES)
-
-    def label_laws(self) -> tuple[JointLaw, ...]:
-        """Others' values share the nodes of one of the two down to some level, and none below.
-
-        With two nodes at the top there is no third one.
-        """
-        sizes = self.tree.sizes
-        shared = range(1 if sizes[0] == 2 else 0, len(sizes) + 1)
-        rows = dict.fromkeys(
-            tuple(own if level < depth else 2 for level in range(len(sizes)))
-            for depth in shared
-            for own in (0, 1)
-        )
-        return tuple(
-            side_by_side(
-                [part.law((0, 1, x)) for part, x in zip(self.randomizers, row, strict=True)],
-                self.shares,
-            )
-            for row in rows
-        )
 
     def options(self) -> Options:
         """By the symmetry of every level."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.corners import cube_corners
-from shuffledp.randomizers.duchi import IntervalMean, bit_parts, bits, usable
-from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.levels import Part, half_grown, two_level_law
+from shuffledp.randomizers.duchi import IntervalMean, bits, usable
 from shuffledp.randomizers.means import Floats
-from shuffledp.randomizers.piecewise import interval_parts, moment, spread
+from shuffledp.randomizers.piecewise import moment, spread
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import CORNER_TRIPLES, MIXED_TRIPLES
@@ -96,31 +92,11 @@ class Hybrid(IntervalMean):
         far = usable(self.name, 1.0 / math.tanh(0.25 * self.eps0)) * self.half * (1.0 + _SLACK)
         return real_values(reports, self.middle - far, self.middle + far, name="reports")
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """The classes of both mechanisms, next to each other."""
-        del cells
-        places, index = self._distinct(inputs)
-        return two_level_law(self._classes(places), eps0=self.eps0, index=index)
-
-    def _classes(self, places: list[Fraction]) -> list[Part]:
-        share = 1 - 1 / half_grown(self.eps0) if self.share > 0.0 else Fraction(0)
-        parts = [(share * m, f) for m, f in interval_parts(places, self.eps0)]
-        return parts + [((1 - share) * m, f) for m, f in bit_parts(places, self.eps0)]
-
     def worst_triples(self) -> WorstTriples | None:
         """The end points; the labels' laws by corners. Duchi's alone: all laws are mixtures."""
         if self.share == 0.0:
             return WorstTriples(((self.low, self.high, (self.low, self.high)),), MIXED_TRIPLES)
         return WorstTriples(((self.low, self.high, ()),), CORNER_TRIPLES, apart=True)
-
-    def label_laws(self) -> tuple[JointLaw, ...]:
-        """The interval's part is linear in the inputs between corners, the bit's is convex."""
-        if self.share == 0.0:
-            return ()
-        return tuple(
-            two_level_law(self._classes(list(triple)), eps0=self.eps0)
-            for triple in cube_corners([1 / half_grown(self.eps0)])
-        )
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Also values whose interval just misses that of an end, as the others' or the victim's.

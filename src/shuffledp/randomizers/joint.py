@@ -10,20 +10,17 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array, Indices
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import OrNone, Whole
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
-    DEFAULT_CELLS,
     Parts,
     Reports,
     WorstPairs,
     WorstTriples,
 )
 from shuffledp.randomizers.composed import PartsRandomizer
-from shuffledp.randomizers.law import JointLaw, without_empty
-from shuffledp.randomizers.part_labels import joint_laws
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import (
     Aggregate,
@@ -35,9 +32,6 @@ from shuffledp.statistics.estimates import (
 from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 
 U = UNIT_ROUNDOFF
-_MOST_CLASSES = 1 << 18
-# Classes whose masses differ by less than this share agree; and the smallest mass that counts.
-_NEAR, _TINY = 1e-12, 1e-300
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,32 +106,6 @@ class Joint(PartsRandomizer):
         """Without ``hamming``, and of parts without limits."""
         return Joint(tuple(part.unrestricted() for part in self.randomizers))
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Products of the parts' classes, equal ratios added up.
-
-        Raises
-        ------
-        NotCertified
-            If a part has a continuous output, or there are more than 2^18 classes. Accounting
-            multiplies pairs instead and has no such limit.
-        """
-        rows = [self.part_inputs(x) for x in inputs]
-        made: Array = np.ones((len(rows) + 1, 1))
-        rel = 0.0
-        for place, part in enumerate(self.randomizers):
-            law = part.law(tuple(row[place] for row in rows), cells=cells)
-            if law.edges is not None:
-                msg = f"joint: no classes of outputs, because {part.name} has a continuous one"
-                raise NotCertified(msg)
-            factor = np.vstack([law.mass, law.blanket])
-            made = (made[:, :, None] * factor[:, None, :]).reshape(len(factor), -1)
-            made, grown = _classes(made)
-            rel += law.rel + grown
-            if made.shape[1] > _MOST_CLASSES:
-                msg = f"joint: more than {_MOST_CLASSES:,} classes of outputs"
-                raise NotCertified(msg)
-        return without_empty(made[:-1], made[-1], rel, ties=False)
-
     def worst_pairs(self) -> WorstPairs:
         """The parts' worst pairs together, in every attribute that may differ."""
         found = composed.assignments(self.randomizers, self._differing)
@@ -149,11 +117,6 @@ class Joint(PartsRandomizer):
         Where several pairs may be the worst within ``hamming``, that of all records will do.
         """
         return composed.label_triples(self if self._one_pair else self.unrestricted(), PART_TRIPLES)
-
-    def label_laws(self) -> tuple[JointLaw, ...]:
-        """All combinations of the attributes' labels, of as many differing ones as there may be."""
-        most = self._differing if self._one_pair else len(self.randomizers)
-        return joint_laws(self.randomizers, most)
 
     @property
     def _one_pair(self) -> bool:
@@ -226,41 +189,3 @@ class Joint(PartsRandomizer):
 
 
 _MOST_TRIPLES = 8
-_WIDEST = 1e-6
-
-
-def _classes(made: Array) -> tuple[Array, float]:
-    """Columns that are equal up to a factor (to 1e-12) added up, and the error of that."""
-    scale = made.max(axis=0)
-    kept = made[:, scale > 0.0]
-    shape = kept / scale[scale > 0.0]
-    order, starts = _near_classes(list(shape))
-    if starts.size == order.size:
-        return kept, 2 * U
-    sizes = np.diff(np.append(starts, order.size))
-    total = np.add.reduceat(kept[:, order], starts, axis=1)
-    # Within a class every entry is the same share of its column's largest, to this.
-    first = np.repeat(shape[:, order][:, starts], sizes, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        off = np.abs(shape[:, order] / first - 1.0)
-    spread = float(np.nanmax(off))
-    if not spread <= _WIDEST:
-        msg = "joint: ratios of outputs leave the range of floats"
-        raise NotCertified(msg)
-    return total, 2.0 * spread + (int(sizes.max()) + 4) * U
-
-
-def _near_classes(columns: list[Array]) -> tuple[Indices, Indices]:
-    """An order of the entries and the starts of the classes that agree in every column.
-
-    Neighbours in a sorted column agree where they differ by less than 1e-12 of themselves.
-    """
-    label = np.zeros(columns[0].size, dtype=np.int64)
-    order = np.arange(label.size)
-    for column in columns:
-        place = np.log(np.maximum(column, _TINY))
-        order = np.lexsort((place, label))
-        before = label[order]
-        fresh = (np.diff(before, prepend=-1) != 0) | (np.diff(place[order], prepend=0.0) > _NEAR)
-        label[order] = np.cumsum(fresh)
-    return order, np.flatnonzero(np.diff(label[order], prepend=-1))

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import Domain, LocalEpsilon
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import exponential, quotient, word_up
-from shuffledp.randomizers.discrete import alike_triples, distinct, third_inputs
+from shuffledp.randomizers.discrete import alike_triples, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
-from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SYMMETRIC_PAIRS, TWO_INPUTS
@@ -82,11 +81,6 @@ class KRR(_Response):
         """k."""
         return self.k
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """One class for each distinct input and one for all other outputs."""
-        del cells
-        return response_law(inputs, self.k, self.eps0)
-
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, in both directions."""
         return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
@@ -123,11 +117,6 @@ class BinaryRR(_Response):
         """2: no and yes."""
         return 2
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """k-RR with k = 2."""
-        del cells
-        return response_law(inputs, 2, self.eps0)
-
     def worst_pairs(self) -> WorstPairs:
         """The one pair there is; both directions have the same law."""
         return WorstPairs(((0, 1),), TWO_INPUTS)
@@ -139,20 +128,6 @@ class BinaryRR(_Response):
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0 or x1."""
         return third_inputs(2)
-
-
-def response_law(inputs: tuple[Any, ...], k: int, eps0: float) -> JointLaw:
-    """Joint law of k-RR: class j < m is the output that equals the j-th distinct input."""
-    seen, index = distinct(inputs, k)
-    m = len(seen)
-    grow = math.exp(eps0)
-    unit = 1.0 / (grow + (k - 1))
-    mass = np.full((m, m + 1), unit)
-    np.fill_diagonal(mass, grow * unit)
-    mass[:, m] = (k - m) * unit
-    blanket = np.full(m + 1, unit)
-    blanket[m] = (k - m) * unit
-    return without_empty(mass[index], blanket)
 
 
 def respond(values: np.ndarray, k: int, eps0: float, source: RandomSource) -> np.ndarray:

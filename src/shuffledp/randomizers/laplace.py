@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,9 +12,7 @@ from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Switch
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.interval import interval_input
-from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomizers.noise import (
     bits_for,
@@ -127,44 +123,6 @@ class Laplace(MeanRandomizer):
         reach = (self.high - self.low) * (laplace_reach(step_of(self.eps0, bits)) * 2.0**-bits + 1)
         return real_values(reports, self.low - reach, self.high + reach, name="reports")
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Cells inside the interval, cut at the inputs and the middle; one class on either side."""
-        at = np.array([interval_input(self, x, end_points=self.binary) for x in inputs])
-        return self._law_at(at, cells)
-
-    def _law_at(self, at: Array, cells: int) -> JointLaw:
-        edges = _cell_edges(at, cells)
-        left, right = edges[:-1], edges[1:]
-        mass = np.array([_interval_mass(self.eps0, x, left, right) for x in at])
-        far_left = np.where(left + right < 1.0, 1.0, 0.0)
-        blanket = np.where(
-            far_left == 1.0,
-            _interval_mass(self.eps0, 1.0, left, right),
-            _interval_mass(self.eps0, 0.0, left, right),
-        )
-        mass = np.column_stack([_half_line(self.eps0, at), mass, _half_line(self.eps0, 1.0 - at)])
-        ends = _half_line(self.eps0, np.array([1.0]))
-        blanket = np.concatenate([ends, blanket, ends])
-        return JointLaw(
-            mass=mass,
-            blanket=blanket,
-            rel=64 * U * (1.0 + self.eps0),
-            edges=self._log_densities(at, left, right),
-        )
-
-    def _log_densities(self, at: Array, left: Array, right: Array) -> CellEdges:
-        # Outside [0, 1] ratios are constant, so both edges of the outer classes are end points.
-        left = np.concatenate([[0.0], left, [1.0]])
-        right = np.concatenate([[0.0], right, [1.0]])
-        return CellEdges(
-            left=-self.eps0 * np.abs(left[None, :] - at[:, None]),
-            right=-self.eps0 * np.abs(right[None, :] - at[:, None]),
-            blanket_left=-self.eps0 * np.maximum(left, 1.0 - left),
-            blanket_right=-self.eps0 * np.maximum(right, 1.0 - right),
-            err=16 * U * (1.0 + self.eps0),
-            log_linear=True,
-        )
-
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
         theorem = TWO_INPUTS if self.binary else END_POINTS
@@ -180,28 +138,3 @@ class Laplace(MeanRandomizer):
         if not self.binary:
             others = (*others, 0.5 * (self.low + self.high))
         return tuple((self.low, self.high, x2) for x2 in others)
-
-
-def _cell_edges(at: Array, cells: int) -> Array:
-    """Even cells between kinks, and cells that shrink towards the ends of [0, 1].
-
-    Next to the local guarantee only outputs close to an end have a gain above 0.
-    """
-    kinks = np.unique(np.concatenate([[0.0, 0.5, 1.0], at]))
-    parts = []
-    for a, b in itertools.pairwise(kinks):
-        count = max(2, math.ceil(0.75 * cells * (b - a)))
-        parts.append(a + (b - a) * (np.arange(count) / count))
-    graded = np.geomspace(1e-12, 0.1, max(8, cells // 8))
-    return np.unique(np.concatenate([*parts, graded, 1.0 - graded, [1.0]]))
-
-
-def _interval_mass(eps0: float, x: float, left: Array, right: Array) -> Array:
-    """Mass of [left, right], which lies on one side of x."""
-    near = np.minimum(np.abs(left - x), np.abs(right - x))
-    return -0.5 * np.exp(-eps0 * near) * np.expm1(-eps0 * (right - left))
-
-
-def _half_line(eps0: float, distance: Array) -> Array:
-    """Mass beyond a point at this distance from the input."""
-    return 0.5 * np.exp(-eps0 * distance)

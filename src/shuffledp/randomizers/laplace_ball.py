@@ -50,8 +50,7 @@ class LaplaceBall(MeanRandomizer):
     mass, e^{-radius/scale}, most is given away, unless the ball is small against the noise. The
     lower end is exact for one pair of datasets.
 
-    Inputs of its laws: 0 and 1 are two points at the distance, -1 and -2 the victim's label laws
-    (``laws.vectors``).
+    Inputs of its law: 0 and 1 are two points at the distance, -1 and -2 the victim's label laws.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.mechanism import Whole
 from shuffledp.randomizers.base import Randomizer, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -24,8 +24,6 @@ U = UNIT_ROUNDOFF
 Integers = npt.NDArray[np.int64]
 # Up to this many classes are kept as they are, so that small n is exact.
 MOST_ATOMS = 1024
-# Cells are single integers where that is not many times more than was asked for.
-_FEW_TIMES = 4
 Top = Annotated[int, Whole(high=_check.LARGEST_DOMAIN)]
 # Largest input up to which label stealing evaluates all shifts that may matter: 460 of them.
 _MOST_SHIFTS = 28
@@ -121,52 +119,3 @@ def _shifts(top: int, before: Randomizer | None) -> WorstTriples | None:
     # The pair of the end points comes first: its reservoir dominates.
     found.sort(key=lambda triple: -abs(triple[0] - triple[1]))
     return WorstTriples(tuple(found), SHIFTED_TRIPLES, apart=True, before=before)
-
-
-def run_starts(at: list[int], top: int, cells: int) -> Integers:
-    """Runs of 1 .. top-1: single integers if there are few, else even ones, cut at the inputs."""
-    middle = -(-top // 2)
-    if top - 1 <= max(MOST_ATOMS, _FEW_TIMES * cells):
-        return np.arange(1, top + 1)
-    even = np.unique(np.linspace(1, top, min(cells, top)).astype(np.int64))
-    near = np.unique(np.geomspace(1, top // 2, max(8, cells // 8)).astype(np.int64))
-    kinks = np.array([*at, *(x + 1 for x in at), middle, 1, top])
-    starts = np.unique(np.concatenate([even, near, top - near, kinks]))
-    return starts[(starts >= 1) & (starts <= top)]
-
-
-def run_wiggle(first: Array, last: Array, size: Integers) -> Array:
-    """How far the values of a - c b on a run of integers are from a uniform density.
-
-    m points at equal distances have (m + 1)/(m - 1) times the variance of the uniform density
-    between the outer ones. Distances vary like the ratios do, and enter squared: once more than in
-    a density.
-    """
-    moves = np.zeros(size.size)
-    for i, row in enumerate(first):
-        for j, other in enumerate(first[:i]):
-            moves = np.maximum(moves, np.abs((row - other) - (last[i] - last[j])))
-    m = np.maximum(size, 2).astype(np.float64)
-    return np.where(size > 1, moves + np.log((m + 1.0) / (m - 1.0)), 0.0)
-
-
-def group_starts(
-    rows: Array, logs: Array, y: Integers, kinks: set[int], cells: int
-) -> npt.NDArray[np.intp]:
-    """Runs of integers with about equal shares of the change of ratios, weighed by mass.
-
-    Single integers where that is not many times more.
-    """
-    if y.size <= _FEW_TIMES * cells:
-        return np.arange(y.size)
-    ratio = logs[:-1] - logs[-1]
-    moves = np.minimum(np.abs(np.diff(ratio, axis=1, prepend=ratio[:, :1])).max(axis=0), 1.0)
-    share = np.zeros(y.size)
-    for power in (1 / 3, 1 / 12, 1 / 48):
-        cost = moves * np.maximum(rows.max(axis=0), 1e-320) ** power
-        share += cost * (cells / 3.0 / max(float(cost.sum()), 1e-300))
-    bins = np.floor(np.cumsum(np.minimum(share, 1.0)))
-    fresh = np.diff(bins, prepend=-1.0) != 0.0
-    fresh |= np.isin(y, list(kinks)) | np.isin(y - 1, list(kinks))
-    fresh[[0, 1, -1]] = True
-    return np.flatnonzero(fresh)

@@ -35,7 +35,6 @@ _FINER = 20
 _FINEST = 50
 # Inputs of the envelope's law.
 ENVELOPE_INPUTS = ((0,), (1,))
-_GRID = 2.0**50
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -55,7 +54,7 @@ class MetricLaplace(MeanRandomizer):
     Reports are those of values rounded to a lattice, which can move neighbours apart by a step of
     it; upper ends are those of a distance larger by that (docs/theory.md, Lemma R2).
 
-    Inputs of ``law`` are values, or (0,) and (1,) for the two laws of the envelope.
+    Inputs of its law are values, or (0,) and (1,) for the two laws of the envelope.
 
     Parameters
     ----------

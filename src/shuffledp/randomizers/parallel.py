@@ -14,17 +14,13 @@ from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
-    DEFAULT_CELLS,
     Parts,
     Randomizer,
     Reports,
     WorstPairs,
     WorstTriples,
 )
-from shuffledp.randomizers.beside import side_by_side
 from shuffledp.randomizers.composed import PartsRandomizer
-from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.part_labels import parallel_laws
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.randomness import RandomSource
@@ -109,15 +105,6 @@ class Parallel(PartsRandomizer):
         """Parts as tables, weights as given."""
         return {**super().parameters(), "weights": list(self.weights)}
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """The parts' classes and cells side by side, in the parts' shares."""
-        rows = [self.part_inputs(x) for x in inputs]
-        laws = [
-            part.law(tuple(row[j] for row in rows), cells=cells)
-            for j, part in enumerate(self.randomizers)
-        ]
-        return side_by_side(laws, self.shares)
-
     def worst_pairs(self) -> WorstPairs:
         """The parts' worst pairs together."""
         found = composed.assignments(self.randomizers, len(self.randomizers))
@@ -126,10 +113,6 @@ class Parallel(PartsRandomizer):
     def worst_triples(self) -> WorstTriples | None:
         """The parts' worst pairs together; the labels' laws by combinations of the parts' own."""
         return composed.label_triples(self, PART_TRIPLES)
-
-    def label_laws(self) -> tuple[JointLaw, ...]:
-        """All combinations of the parts' labels, side by side."""
-        return parallel_laws(self.randomizers, self.shares)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All parts' first triples, then their second ones, and so on."""

@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, Switch, Whole
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.corners import overlap_corners
-from shuffledp.randomizers.discrete import distinct
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.frequency import (
     SETS,
     FrequencyRandomizer,
@@ -24,15 +22,13 @@ from shuffledp.randomizers.frequency import (
     histogram,
     occurrences,
 )
-from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.levels import Part, coin, grown, two_level_law
+from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.values import smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import MeanEstimate
 from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP
 
 _LARGEST_SET = 10**6
-_HALF = Fraction(1, 2)
 
 
 _SetSize = Annotated[int, Whole(high=lambda m: min(m.domain, _LARGEST_SET))]
@@ -48,7 +44,7 @@ class PCKVGRR(FrequencyRandomizer):
     values +1 and with values -1 favour disjoint symbols: no pair is worse. D is the number of keys,
     and s more where ``padding`` lets users hold fewer than s pairs: dummy keys with value 0.
 
-    Inputs of ``law``: 0 and 1 hold the first s keys with values +1 and -1; 2 holds the last s keys
+    Inputs of its law: 0 and 1 hold the first s keys with values +1 and -1; 2 holds the last s keys
     with values +1, or nothing at all where there is padding. Of fewer than 2s keys, without
     padding, 3 holds the last s with values -1, and 4 favours as few of the symbols of 0 and 3 as
     it can. Values are shape (n, s, 2), rows (key, value); with padding a key of -1 means no pair.
@@ -185,37 +181,10 @@ class PCKVGRR(FrequencyRandomizer):
 
     # -------------------------------------------------------------------------------- its law
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: symbols by the inputs that favour them."""
-        del cells
-        seen, index = distinct(inputs, 3 if self._roomy else 5)
-        parts = [
-            (count / self._total, tuple(favours[x] for x in seen))
-            for count, favours in self._symbols_by_favour()
-        ]
-        return two_level_law(parts, eps0=self.eps0, index=index)
-
     @property
     def _roomy(self) -> bool:
         """Whether two users need have no key in common."""
         return self.padding or self.domain >= 2 * self.s
-
-    def _symbols_by_favour(self) -> list[Part]:
-        """Numbers of symbols, with the favours of the inputs for each."""
-        s, none = self.s, Fraction(0)
-        if self.padding:
-            kinds: list[Part] = [
-                (Fraction(s), (True, False, False)),
-                (Fraction(s), (False, True, False)),
-                (Fraction(2 * s), (none, none, _HALF)),
-            ]
-            rest = Fraction(self.symbols) - 4 * s
-            return [*kinds, (rest, (False, False, False))]
-        return [
-            (Fraction(end - start), tuple(held == sign for held in self._held(start)))
-            for start, end in self._runs
-            for sign in (1, -1)
-        ]
 
     @property
     def _runs(self) -> list[tuple[int, int]]:
@@ -267,16 +236,6 @@ class PCKVGRR(FrequencyRandomizer):
     def worst_triples(self) -> WorstTriples | None:
         """The same keys with opposite values; the labels' laws by corners of the overlaps."""
         return WorstTriples(((0, 1, ()),), CORNER_TRIPLES, apart=True)
-
-    def label_laws(self) -> tuple[JointLaw, ...]:
-        """Every input's law is a mixture of those that favour s symbols, in full."""
-        return tuple(
-            two_level_law(
-                [(mass / self._total, favours) for favours, mass in overlaps.items()],
-                eps0=self.eps0,
-            )
-            for overlaps in overlap_corners(self.symbols // 2, self.s)
-        )
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold one of the two sets, or as little of them as they can.

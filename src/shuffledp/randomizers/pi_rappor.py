@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.randomizers import field, galois
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
-from shuffledp.randomizers.discrete import distinct
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import Support
 from shuffledp.randomizers.hyperplanes import HyperplaneResponse
 from shuffledp.randomizers.krr import respond
-from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.levels import grown, two_level_law
 from shuffledp.randomizers.primes import primes_beside
 from shuffledp.randomizers.values import blocks, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
@@ -85,23 +82,6 @@ class PIRAPPOR(HyperplaneResponse):
         return min(near, key=lambda q: (Fraction(grow) + q - 1) ** 2 / (q - 1))
 
     # ------------------------------------------------------------------------------- the law
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: at which of the inputs the function vanishes.
-
-        a . x + b is the product of (a, b) and (x, 1): how many functions vanish at which of the
-        inputs follows from which of these vectors are linearly dependent.
-        """
-        del cells
-        seen, index = distinct(inputs, self.domain)
-        q, t = self.size, self.digits
-        grow = grown(self.eps0)
-        unit = 1 / (q**t * (grow + (q - 1)))
-        # What is 0 everywhere has all ratios one, like what is 0 at no input.
-        parts = [(grow * unit, (False,) * len(seen))]
-        for hits, count in field.hits(self.normals(seen), q).items():
-            parts.append(((count - all(hits)) * unit, hits))
-        return two_level_law(parts, eps0=self.eps0, index=index)
 
     def normals(self, inputs: Sequence[int]) -> list[list[int]]:
         """Vectors (x, 1) of inputs: the product with (a, b) is the function's value."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.corners import shift_corners
 from shuffledp.randomizers.duchi import IntervalMean, usable
-from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.levels import Part, half_grown, two_level_law
+from shuffledp.randomizers.levels import half_grown
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.noise import to_lattice
 from shuffledp.randomizers.values import real_values
@@ -86,34 +83,9 @@ class Piecewise(IntervalMean):
         far = self.half * self.reach * (1.0 + _SLACK)
         return real_values(reports, self.middle - far, self.middle + far, name="reports")
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Outputs between the ends of the inputs' intervals."""
-        del cells
-        places, index = self._distinct(inputs)
-        return two_level_law(interval_parts(places, self.eps0), eps0=self.eps0, index=index)
-
     def worst_triples(self) -> WorstTriples | None:
         """The end points; the labels' laws by corners."""
         return WorstTriples(((self.low, self.high, ()),), CORNER_TRIPLES, apart=True)
-
-    def label_laws(self) -> tuple[JointLaw, ...]:
-        """Overlaps of intervals are linear in the inputs until they touch, 1/w apart."""
-        return tuple(
-            two_level_law(interval_parts(list(triple), self.eps0), eps0=self.eps0)
-            for triple in shift_corners([1 / half_grown(self.eps0)])
-        )
-
-
-def interval_parts(places: list[Fraction], eps0: float) -> list[Part]:
-    """Pieces of [0, w + 1] between the ends of [w a, w a + 1], with base density 1/(w (w + 1))."""
-    w = half_grown(eps0)
-    base = 1 / (w * (w + 1))
-    starts = [w * a for a in places]
-    cuts = sorted({Fraction(0), w + 1, *starts, *(s + 1 for s in starts)})
-    return [
-        (base * (right - left), tuple(s <= left and right <= s + 1 for s in starts))
-        for left, right in itertools.pairwise(cuts)
-    ]
 
 
 def lattice(eps0: float) -> tuple[int, int]:

@@ -14,23 +14,18 @@ from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import LocalEpsilon, Number, Whole
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.caps import first_moment, height, orthogonal_overlap, second_moment
-from shuffledp.randomizers.discrete import distinct
-from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.levels import coin, grown, two_level_law
+from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import RefusedRows, blocks
 from shuffledp.randomizers.vectors import vector_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import LEAST_OVERLAP
 
-_QUARTERS = 4
 _LATTICE = 2.0**32
 _UNIT_SLACK = 1e-6
 _SMALLEST_SHRINK = 1e-150
-_LARGEST_REL = 1e-6
-_BLURRED = "privunit: what orthogonal caps share has too few digits to certify"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +36,7 @@ class PrivUnit(MeanRandomizer):
     point is off the cap of the opposite input: the blanket is uniform, gamma = 1/Z. Two caps share
     at least max(0, 2c - 1), and antipodal ones no more. Reports are unit vectors, shape (n, d).
 
-    Inputs of ``law`` are quarter turns 0 .. 3 on a great circle; 0 and 2 are antipodal.
+    Inputs of its law are quarter turns 0 .. 3 on a great circle; 0 and 2 are antipodal.
 
     Parameters
     ----------
@@ -172,28 +167,6 @@ class PrivUnit(MeanRandomizer):
     def _unbiased(self, reports: ArrayLike) -> Floats:
         return self._directions(reports, "reports") / self._usable()
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: in which of the inputs' caps the output lies."""
-        del cells
-        seen, index = distinct(inputs, _QUARTERS)
-        c = Fraction(self.c)
-        small = min(c, 1 - c)
-        shared, err = Fraction(0), 0.0
-        if any((x - y) % 2 for x in seen for y in seen):
-            found = orthogonal_overlap(float(small), self.d)
-            if found is None:
-                raise NotCertified(_BLURRED)
-            shared, err = Fraction(found.mass), found.err
-        parts, rel = [], 0.0
-        total = grown(self.eps0) * c + 1 - c
-        for mass, pattern, times in _regions(small, shared, seen, large=c > small):
-            if mass > 0:
-                parts.append((mass / total, pattern))
-                rel = max(rel, 1.01 * times * err / float(mass))
-        if not rel <= _LARGEST_REL:
-            raise NotCertified(_BLURRED)
-        return two_level_law(parts, eps0=self.eps0, index=index, rel=rel)
-
     def worst_pairs(self) -> WorstPairs:
         """An antipodal pair; rotated by half a turn it is the other direction."""
         return WorstPairs(((0, 2),), LEAST_OVERLAP)
@@ -204,26 +177,6 @@ class PrivUnit(MeanRandomizer):
         if orthogonal_overlap(min(self.c, 1.0 - self.c), self.d) is not None:
             others = (0, 2, 1)
         return tuple((0, 2, x2) for x2 in others)
-
-
-def _regions(
-    small: Fraction, shared: Fraction, seen: list[int], *, large: bool
-) -> list[tuple[Fraction, tuple[bool, ...], int]]:
-    """Shares of the sphere by the inputs whose caps they lie in, and the overlaps counted in each.
-
-    The four caps of share ``small`` <= 1/2 at the quarter turns: neighbours share ``shared``,
-    opposite ones nothing. A cap above 1/2 is the complement of the one opposite to it.
-    """
-    found: dict[tuple[bool, ...], list[Any]] = {}
-    alone = [(1 - 4 * small, 4, frozenset[int]())]
-    alone += [(small, -2, frozenset((j,))) for j in range(_QUARTERS)]
-    alone += [(Fraction(0), 1, frozenset((j, (j + 1) % _QUARTERS))) for j in range(_QUARTERS)]
-    for mass, overlaps, inside in alone:
-        pattern = tuple(((x + 2) % 4 not in inside) if large else x in inside for x in seen)
-        entry = found.setdefault(pattern, [Fraction(0), 0])
-        entry[0] += mass
-        entry[1] += overlaps
-    return [(mass + k * shared, pattern, abs(k)) for pattern, (mass, k) in found.items()]
 
 
 def _around(x: Floats, low: Floats, source: RandomSource) -> Floats:

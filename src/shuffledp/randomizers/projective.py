@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.randomizers import field, galois
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
-from shuffledp.randomizers.discrete import distinct
 from shuffledp.randomizers.frequency import Support
 from shuffledp.randomizers.hyperplanes import HyperplaneResponse
-from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.levels import grown, two_level_law
 from shuffledp.randomizers.primes import primes_beside
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
@@ -100,20 +97,6 @@ class ProjectiveGeometry(HyperplaneResponse):
         return min((*primes_beside(grow + 1.0), line), key=lambda q: (spread(q), q))
 
     # ------------------------------------------------------------------------------- the law
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: which of the inputs' hyperplanes the point is on.
-
-        How many points are on which follows from which of the inputs are linearly dependent; of
-        the vectors counted 0 is no point, and a point has q - 1 of them.
-        """
-        del cells
-        seen, index = distinct(inputs, self.domain)
-        q, c = self.size, self.on_hyperplane
-        unit = 1 / (c * grown(self.eps0) + (self.outputs - c))
-        counts = field.hits(self.normals(seen), q)
-        parts = [((n - all(flags)) // (q - 1) * unit, flags) for flags, n in counts.items()]
-        return two_level_law(parts, eps0=self.eps0, index=index)
 
     def normals(self, inputs: Sequence[int]) -> list[list[int]]:
         """Vectors of inputs: a point is on the hyperplane of those it has the product 0 with."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -13,10 +12,9 @@ from numpy.typing import ArrayLike
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.discrete import alike_triples, distinct
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.discrete import alike_triples
 from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
-from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.unary import RAPPOR
 from shuffledp.randomizers.values import packed_reports
@@ -49,7 +47,7 @@ class SamplingRAPPOR(FrequencyRandomizer):
     as long as they are fewer than s; where such outputs are rarer than e^-100, their blanket is
     taken as R_0/w, which is smaller.
 
-    Inputs of ``law`` are windows: i stands for the items i .. i + s - 1, modulo d. Values are sets,
+    Inputs of its law are windows: i stands for the items i .. i + s - 1, modulo d. Values are sets,
     shape (n, s); reports are bits packed in bytes as RAPPOR's.
 
     Parameters
@@ -130,28 +128,6 @@ class SamplingRAPPOR(FrequencyRandomizer):
 
     # -------------------------------------------------------------------------------- its law
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: set bits among the items of each combination of windows, and zeros elsewhere."""
-        del cells
-        seen, index = distinct(inputs, self.d)
-        groups, rest = self._groups(seen)
-        s, w = self.s, math.exp(0.5 * self.eps0)
-        counts = np.indices([size + 1 for _, size in groups]).reshape(len(groups), -1)
-        log_base = np.zeros(counts.shape[1])
-        for (_, size), ones in zip(groups, counts, strict=True):
-            log_base += self._log_binomial(size, np.arange(size + 1))[ones]
-        member = np.array([pattern for pattern, _ in groups], dtype=np.int64).T
-        favoured = member @ counts
-        zeros = sum(size for _, size in groups) - counts.sum(axis=0)
-        base = np.exp(log_base)
-        mass = base * (favoured * w + (s - favoured) / w) / s
-        part, log_share, total = self._split(zeros, rest)
-        least = np.maximum(0, s - total)
-        share = np.exp(log_share)
-        blanket = base[part] * share * (least * w + (s - least) / w) / s
-        rel = (64.0 + 16.0 * (float(np.abs(log_base).max()) + abs(_RAREST))) * U
-        return without_empty((mass[:, part] * share)[index], blanket, rel)
-
     def _groups(self, windows: list[int]) -> tuple[list[tuple[tuple[bool, ...], int]], int]:
         """Items by the windows they are in, with their number; and how many are in none."""
         found: dict[tuple[bool, ...], int] = {}
@@ -160,11 +136,6 @@ class SamplingRAPPOR(FrequencyRandomizer):
             pattern = tuple((item - start) % self.d < self.s for start in windows)
             found[pattern] = found.get(pattern, 0) + 1
         return sorted(found.items()), self.d - len(touched)
-
-    def _log_binomial(self, size: int, ones: np.ndarray) -> np.ndarray:
-        """log P(so many of ``size`` noise bits are set)."""
-        log_choose = np.array([math.log(math.comb(size, int(c))) for c in ones])
-        return log_choose - ones * self._log_one - (size - ones) * self._log_zero
 
     @property
     def _log_zero(self) -> float:
@@ -224,26 +195,6 @@ class SamplingRAPPOR(FrequencyRandomizer):
             return None
         return WorstTriples(((0, self.s % self.d, ()),), OVERLAP_TRIPLES, apart=True)
 
-    def label_laws(self) -> tuple[JointLaw, ...]:
-        """Of every three sets that overlap in their own way, the first two being different."""
-        if not 1 < self.s <= _MOST_SEARCHED:
-            return ()
-        return tuple(self._label_law(sizes) for sizes in _overlaps(self.d, self.s))
-
-    def _label_law(self, sizes: dict[tuple[bool, ...], int]) -> JointLaw:
-        """By the numbers of set bits in each of three sets, given the sizes of the overlaps."""
-        s, w = self.s, math.exp(0.5 * self.eps0)
-        counts = np.indices([size + 1 for size in sizes.values()]).reshape(len(sizes), -1)
-        log_base = np.zeros(counts.shape[1])
-        for size, ones in zip(sizes.values(), counts, strict=True):
-            log_base += self._log_binomial(size, np.arange(size + 1))[ones]
-        favoured = np.array(list(sizes), dtype=np.int64).T @ counts
-        kinds, index = np.unique(favoured, axis=1, return_inverse=True)
-        base = np.bincount(index.reshape(-1), weights=np.exp(log_base))
-        mass = base * (kinds * w + (s - kinds) / w) / s
-        rel = (64.0 + counts.shape[1] + 16.0 * float(np.abs(log_base).max())) * U
-        return without_empty(mass, base / w, rel)
-
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold one of the two sets or, if there are not too many classes, a third."""
         first, second, third = 0, self.s % self.d, 2 * self.s % self.d
@@ -252,19 +203,3 @@ class SamplingRAPPOR(FrequencyRandomizer):
         if math.prod(size + 1 for _, size in groups) <= _MOST_CLASSES:
             others.add(third)
         return tuple((first, second, x2) for x2 in sorted(others))
-
-
-def _overlaps(d: int, s: int) -> list[dict[tuple[bool, ...], int]]:
-    """Sizes of the parts that three sets of s of d items make, the first two sets being different.
-
-    Keys say which of the sets hold a part's items; empty parts are left out.
-    """
-    found = []
-    for common in itertools.product(range(s + 1), repeat=4):
-        shared = dict(zip(((1, 1, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1)), common, strict=True))
-        alone = [s - sum(size for key, size in shared.items() if key[i]) for i in range(3)]
-        sizes = shared | dict(zip(((1, 0, 0), (0, 1, 0), (0, 0, 1)), alone, strict=True))
-        if min(alone) >= 0 and sum(sizes.values()) <= d and sum(common[:2]) < s:
-            found.append({tuple(map(bool, key)): size for key, size in sizes.items() if size})
-    # Few shared items first: they are the likelier ones to matter.
-    return sorted(found, key=lambda sizes: sum(n for key, n in sizes.items() if sum(key) > 1))

@@ -18,11 +18,9 @@ from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.randomizers.additive import IntervalNoise
-from shuffledp.randomizers.base import DEFAULT_CELLS, WorstTriples
+from shuffledp.randomizers.base import WorstTriples
 from shuffledp.randomizers.chances import choice, exponential, quotient, times, whole_units
-from shuffledp.randomizers.corners import shift_corners
 from shuffledp.randomizers.exact import geometric
-from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.noise import Cells, check_step, laplace_reach
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import BITS, Choice, Integers, RandomSource, Words
@@ -31,7 +29,6 @@ from shuffledp.theorems import CORNER_TRIPLES
 U = UNIT_ROUNDOFF
 Inputs = list[Fraction]
 Bools = npt.NDArray[np.bool_]
-_LARGEST = 690.0
 _LEAST_WIDTH = 1e-100
 # Cells of so many binary digits, and a value's own added, are 64-bit integers.
 _ROOM = 61
@@ -95,42 +92,9 @@ class Staircase(IntervalNoise):
         g = self._g**power
         return g + math.exp(-self.eps0) * (1.0 - g)
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Pieces of [0, 1] between jumps, and of one period on either side; exact cut points."""
-        del cells
-        return self._law_at([self._place(x) for x in inputs])
-
     def worst_triples(self) -> WorstTriples | None:
         """The end points; the labels' laws by corners."""
         return WorstTriples(((self.low, self.high, ()),), CORNER_TRIPLES, apart=True)
-
-    def label_laws(self) -> tuple[JointLaw, ...]:
-        """Jumps of two inputs meet where these are 0, g or 2g apart, up to whole numbers."""
-        g = Fraction(self._g)
-        steps = {abs(k * g + m) for k in range(3) for m in (-2, -1, 0, 1)}
-        return tuple(self._law_at(list(triple)) for triple in shift_corners(steps))
-
-    def _law_at(self, at: Inputs) -> JointLaw:
-        """Of inputs in units of the interval."""
-        pieces, repeats = [], []
-        for first, repeat in ((-1, True), (0, False), (1, True)):
-            cuts = self._cuts([*at, Fraction(0), Fraction(1)], first)
-            pieces += list(itertools.pairwise(cuts))
-            repeats += [repeat] * (len(cuts) - 1)
-        logs = [self._log_mass(x, pieces, repeats) for x in at]
-        farther = [Fraction(0) if left + right >= 1 else Fraction(1) for left, right in pieces]
-        logs.append(
-            np.array(
-                [
-                    self._log_mass(x, [piece], [repeat])[0]
-                    for x, piece, repeat in zip(farther, pieces, repeats, strict=True)
-                ]
-            )
-        )
-        table = np.array(logs)
-        mass = np.where(table > -_LARGEST, np.exp(np.maximum(table, -_LARGEST)), 0.0)
-        size = 2.0 + self.eps0 - math.log(self._g) - math.log1p(-self._g)
-        return without_empty(mass[:-1], mass[-1], 64 * U * size)
 
     def _place(self, x: Any) -> Fraction:
         """The input in units of the interval, exactly."""
@@ -147,19 +111,6 @@ class Staircase(IntervalNoise):
                 place = x + sign * jump
                 found.add(place + math.ceil(start - place))
         return sorted(y for y in found if start <= y <= start + 1)
-
-    def _log_mass(
-        self, x: Fraction, pieces: list[tuple[Fraction, Fraction]], repeats: list[bool]
-    ) -> Array:
-        """log(a b^level width), over 1 - b for pieces that repeat."""
-        g = Fraction(self._g)
-        found = []
-        for (left, right), repeat in zip(pieces, repeats, strict=True):
-            distance = abs((left + right) / 2 - x)
-            level = math.floor(distance) + (distance - math.floor(distance) >= g)
-            value = math.log(self._top * float(right - left)) - self.eps0 * level
-            found.append(value - math.log(-math.expm1(-self.eps0)) if repeat else value)
-        return np.array(found)
 
     def variance(self, frequency: float = 0.0) -> float:
         """sum over the steps of the integral of z^2, in closed form, for every input."""

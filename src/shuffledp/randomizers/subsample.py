@@ -14,15 +14,12 @@ from shuffledp.mechanism import Made, Positive
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
-    DEFAULT_CELLS,
     Parts,
     Randomizer,
     Reports,
     WorstPairs,
     WorstTriples,
 )
-from shuffledp.randomizers.beside import side_by_side
-from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.parallel import aggregate_of
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
 from shuffledp.randomizers.values import RefusedRows
@@ -115,25 +112,12 @@ class PoissonSubsample(composed.PartsRandomizer):
         """The mechanism as a table, and the rate."""
         return {"randomizer": self.randomizer.to_dict(), "rate": self.rate}
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """The mechanism's law in the share of the rate, and one class for "absent"."""
-        return self._with_absent(self.randomizer.law(inputs, cells=cells))
-
-    def _with_absent(self, law: JointLaw) -> JointLaw:
-        absent = JointLaw(np.ones((law.mass.shape[0], 1)), np.ones(1))
-        shares = (self.share, self.parts().constant)
-        return side_by_side((law, absent), shares) if shares[1] > 0.0 else law
-
     def worst_triples(self) -> WorstTriples | None:
         """The mechanism's own, but those of noise: a constant output passes through all of them."""
         found = self.randomizer.worst_triples()
         if found is None or not found.triples or (found.apart and found.triples[0][2]):
             return None
         return found
-
-    def label_laws(self) -> tuple[JointLaw, ...]:
-        """The mechanism's own, and one class for "absent"."""
-        return tuple(self._with_absent(law) for law in self.randomizer.label_laws())
 
     def worst_pairs(self) -> WorstPairs:
         """The mechanism's own: convex order of G passes to the mixture with a constant."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -10,13 +9,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.mechanism import Domain, Follows, LocalEpsilon, Whole
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
-from shuffledp.randomizers.discrete import alike_triples, distinct, third_inputs
+from shuffledp.randomizers.discrete import alike_triples, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
-from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, refuse_rows, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SYMMETRIC_PAIRS
@@ -83,28 +80,6 @@ class SubsetSelection(FrequencyRandomizer):
         return (logs - math.lgamma(self.d - small + 1)) / math.log(2.0)
 
     # ------------------------------------------------------------------------------- the law
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: which of the inputs are in the subset.
-
-        A share k (k-1) .. (d-k) (d-k-1) .. / (d (d-1) ..) of all subsets, as many factors as there
-        are inputs.
-        """
-        del cells
-        seen, index = distinct(inputs, self.d)
-        grow, k = math.exp(self.eps0), self.size
-        # R_x is 1/Z = unit/C(d, k) or e^eps0 times that.
-        unit = self.d / (k * grow + (self.d - k))
-        columns, floors = [], []
-        for pattern in itertools.product((0, 1), repeat=len(seen)):
-            share, left, inside = 1.0, self.d, k
-            for bit in pattern:
-                share *= (inside if bit else left - inside) / left
-                left, inside = left - 1, inside - bit
-            columns.append(share * unit * np.where(np.array(pattern) == 1, grow, 1.0))
-            floors.append(share * unit)
-        mass = np.array(columns).T[index]
-        return without_empty(mass, np.array(floors), (16.0 + 4.0 * len(seen)) * UNIT_ROUNDOFF)
 
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, in both directions."""

@@ -8,7 +8,6 @@ Laplace divided by the probability of the interval, which depends on the input.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,10 +20,8 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.randomizers import truncated_cells
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.interval import interval_input
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.laplace import Laplace
-from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import bits_for, middles, to_lattice
 from shuffledp.randomizers.values import blocks, real_values
@@ -104,10 +101,6 @@ class ClampedLaplace(_BoundedLaplace):
     name: ClassVar[str] = "clamped-laplace"
     summary: ClassVar[str] = "Laplace noise, reports clamped to an interval"
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """The law of Laplace, whose outer classes are the ends (and what lies in the margins)."""
-        return self._laplace.law(inputs, cells=cells)
-
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
         return WorstPairs(((self.low, self.high),), END_POINTS)
@@ -171,32 +164,6 @@ class TruncatedLaplace(_BoundedLaplace):
 
     name: ClassVar[str] = "truncated-laplace"
     summary: ClassVar[str] = "Laplace noise, reports conditioned on an interval"
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """The cells of Laplace divided by the probability of the interval, margins as classes."""
-        law = self._laplace.law(inputs, cells=cells)
-        margin = self.margin / (self.high - self.low)
-        kept = -math.expm1(-self.eps0 * margin)
-        inside = np.array([self._inside(interval_input(self, x)) for x in inputs])
-        share = np.ones(law.blanket.size)
-        share[[0, -1]] = kept
-        edges = law.edges
-        if edges is None:
-            raise NotCertified("truncated Laplace: the law of Laplace has no cells")
-        log_inside, log_end = np.log(inside)[:, None], math.log(self._inside(0.0))
-        return JointLaw(
-            mass=law.mass * share / inside[:, None],
-            blanket=law.blanket * share / self._inside(0.0),
-            rel=law.rel + 64 * U * (1.0 + self.eps0),
-            edges=dataclasses.replace(
-                edges,
-                left=edges.left - log_inside,
-                right=edges.right - log_inside,
-                blanket_left=edges.blanket_left - log_end,
-                blanket_right=edges.blanket_right - log_end,
-                err=edges.err + 64 * U * (1.0 + self.eps0 - log_end),
-            ),
-        )
 
     def _inside(self, place: float) -> float:
         """P(low - margin <= x + Z <= high + margin) = D(x)/2 for the input at this place."""

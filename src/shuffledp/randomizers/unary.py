@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import Domain, LocalEpsilon
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.discrete import alike_triples, independent_hits, third_inputs
+from shuffledp.randomizers.discrete import alike_triples, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
-from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.values import blocks, packed_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SYMMETRIC_PAIRS
@@ -111,16 +110,6 @@ class RAPPOR(_Unary):
         del source
         return ~noise
 
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: the bits at the inputs, and whether all other bits are ones."""
-        del cells
-        half = 0.5 * self.eps0
-        log_one = -half - math.log1p(math.exp(-half))
-        log_zero = -math.log1p(math.exp(-half))
-        return independent_hits(
-            inputs, self.d, log_hit=log_one, log_miss=log_zero, log_base=(-half, half)
-        )
-
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, in both directions."""
         return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
@@ -172,17 +161,6 @@ class OUE(_Unary):
 
     def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
         return source.coins(b"\x80", len(noise))
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: the bits at the inputs, and whether all other bits are ones."""
-        del cells
-        small = math.exp(-self.eps0)
-        log_zero = -math.log1p(small)
-        log_one = -self.eps0 + log_zero
-        low = -log_zero - math.log(2.0)
-        return independent_hits(
-            inputs, self.d, log_hit=log_one, log_miss=log_zero, log_base=(low, low + self.eps0)
-        )
 
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, in both directions."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,11 +13,10 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Follows, LocalEpsilon, Positive, Whole
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.discrete import alike_triples, distinct
+from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.discrete import alike_triples
 from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
-from shuffledp.randomizers.law import JointLaw, without_empty
-from shuffledp.randomizers.levels import coin, grown, two_level_law
+from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.values import blocks, row_reports
 from shuffledp.randomness import RandomSource
@@ -28,7 +26,6 @@ from shuffledp.theorems import ENVELOPE
 CIRCLE = 2**31 - 1
 _LARGEST_SET = 1000
 _ENVELOPE = (-1, -2)
-_REL = 16 * 2.0**-53
 
 
 # Two users' sets may have no item in common.
@@ -60,7 +57,7 @@ class Wheel(FrequencyRandomizer):
     degree 3s - 1 with uniform coefficients over the field of 2^31 - 1 points, so the arcs of any 3s
     items are independent.
 
-    Inputs of ``law`` are disjoint sets: j stands for the items j s .. j s + s - 1; -1 and -2 are
+    Inputs of its law are disjoint sets: j stands for the items j s .. j s + s - 1; -1 and -2 are
     the two inputs of the envelope. Values are sets, shape (n, s). Reports are rows of the 3s
     coefficients and the point (uint32).
 
@@ -180,38 +177,6 @@ class Wheel(FrequencyRandomizer):
         return counts
 
     # -------------------------------------------------------------------------------- its law
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Of the envelope, or of whether the point is covered by each of up to three sets."""
-        del cells
-        if inputs and all(x in _ENVELOPE for x in inputs):
-            return self._envelope(inputs)
-        seen, index = distinct(inputs, self.domain // self.s)
-        if len(seen) > 3:
-            raise rejected("inputs", inputs, "at most three different sets")
-        # Given the point, arcs that cover it are independent: so are the sets that do.
-        hit = 1 - (1 - Fraction(self.arc, CIRCLE)) ** self.s
-        levels = self._levels(hit)
-        columns, floors = [], []
-        for pattern in itertools.product((False, True), repeat=len(seen)):
-            base = math.prod((hit if bit else 1 - hit for bit in pattern), start=Fraction(1))
-            columns.append([float(base * levels[bit]) for bit in pattern])
-            floors.append(float(base / self._total))
-        return without_empty(np.array(columns).T[index], np.array(floors), _REL)
-
-    def _levels(self, hit: Fraction) -> tuple[Fraction, Fraction]:
-        """Mean density of the point off and on the own set, against the uniform law."""
-        on = grown(self.eps0) / self._total
-        return (1 - hit * on) / (1 - hit), on
-
-    def _envelope(self, inputs: tuple[Any, ...]) -> JointLaw:
-        seen = list(dict.fromkeys(inputs))
-        hit = self._covered
-        parts = []
-        for pattern in itertools.product((False, True), repeat=len(seen)):
-            base = math.prod((hit if bit else 1 - hit for bit in pattern), start=Fraction(1))
-            parts.append((base / self._total, pattern))
-        return two_level_law(parts, eps0=self.eps0, index=[seen.index(x) for x in inputs])
 
     def worst_pairs(self) -> WorstPairs:
         """The envelope of all pairs; exchanged, it is the same."""
