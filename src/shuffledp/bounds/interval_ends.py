@@ -35,6 +35,8 @@ _BELOW_MISS = 0.12
 _HOPELESS = 3.0
 # Searches on the way to a first eps, and how near they settle, in log delta.
 _SEARCHES, _SETTLED, _NEARLY = 6, 0.02, 3e-4
+# By what a guess of log delta is taken times where no numbers are known for it.
+_SHALLOWER = 0.6
 # d log delta/d log eps to begin with.
 _SLOPE = -20.0
 # Bits of a claim beyond those of the issuer.
@@ -116,7 +118,11 @@ class IntervalStealing:
         with np.errstate(all="ignore"):
             for _ in range(3):
                 free = self._search(eps, log, free) or free
-                if free is None or not math.isfinite(free.log_delta):
+                if free is None:
+                    # So deep a guess asks for more users than there are.
+                    log *= _SHALLOWER
+                    continue
+                if not math.isfinite(free.log_delta):
                     return 0.0, []
                 before, log = log, min(free.log_delta, -0.01)
                 if abs(log - before) < 0.5:
