@@ -17,7 +17,7 @@ from randomizers.sources import LEAST_P_VALUE
 from shuffledp.randomizers import density_law
 
 TINY = arb(10) ** -60
-CELLS = 600
+CELLS = 4096  # as the engine asks for
 
 
 def logistic(scale=0.5, **more):
@@ -118,7 +118,7 @@ def test_masses_on_every_kind_of_cell(name):
             if exact > TINY:
                 assert abs(ball(float(law.mass[i, j])) - exact) <= ball(law.rel) * exact, (j, x)
     for i in range(3):
-        assert abs(math.fsum(law.mass[i]) + law.tail[i] - 1.0) <= law.rel + law.tail[i] + 1e-13
+        assert abs(math.fsum(law.mass[i]) + law.tail - 1.0) <= law.rel + law.tail + 1e-13
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -365,9 +365,9 @@ def test_reach_stops_where_the_functions_do():
     )
     law = rough.law((0.0, 1.0))
     edges = density_law._cut_points(rough._shape, np.array([0.0, 1.0]), 1 << 15)
-    for x, tail in zip((0.0, 1.0), law.tail, strict=True):
+    for x in (0.0, 1.0):
         outside = special.expit(2 * (edges[0] - x)) + special.expit(-2 * (edges[-1] - x))
-        assert 1e-10 < outside <= tail <= 2e-9
+        assert 1e-10 < outside <= law.tail <= 2e-9
     bounds = [sd.shuffle(r, n=100, rtol=1e-2).delta(epsilon=0.5) for r in (rough, made("logistic"))]
     assert bounds[0].upper == pytest.approx(bounds[1].upper, rel=1e-3)
 
