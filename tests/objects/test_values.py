@@ -11,7 +11,6 @@ import pytest
 
 import shuffledp as sd
 from catalogue import ROWS, TWO
-from laws import law_of
 from objects.examples import (
     ARGUMENTS,
     DENSITY,
@@ -53,7 +52,6 @@ VALUES = {
         sd.BalcerEtAl(blankets=1), n=100, epsilon=1.0, delta=1e-3
     ),
     "analysis": lambda: sd.analyses()[0],
-    "law": lambda: law_of(sd.KRR(k=4, eps0=1.0), (0, 1)),
     "pair": lambda: sd.shuffle(sd.KRR(k=3, eps0=1.0), n=100).as_round().groups[0][0].pair,
     "worst pairs": lambda: sd.KRR(k=4, eps0=1.0).worst_pairs(),
 }
