@@ -23,8 +23,8 @@ _WIDEST = 0.7
 # Where windows of gains leave more blocks than this to be summed, midpoints are asked instead:
 # around the saddle one to three blocks have to be summed.
 _CENTRE = 4
-# Blocks of one integral, in all: one or two seconds of work for a few atoms.
-_MOST_BLOCKS = 25_000
+# Blocks of one integral, in all: one or two seconds of work for a few atoms, and as long for many.
+_MOST_BLOCKS, _MOST_OF_MANY_ATOMS = 25_000, 5_000
 
 
 class Nodes:
@@ -101,8 +101,9 @@ class Nodes:
             If they are too many.
         """
         self._blocks += blocks
-        if self._blocks > _MOST_BLOCKS:
-            raise NotCertified(f"the contour has more than {_MOST_BLOCKS:,} blocks of nodes")
+        most = _MOST_OF_MANY_ATOMS if any(x.dense for x in self._sums) else _MOST_BLOCKS
+        if self._blocks > most:
+            raise NotCertified(f"the contour has more than {most:,} blocks of nodes")
 
     def _by_windows(self) -> int:
         """Bound blocks of growing size by windows of gains; return where that no longer helps."""
