@@ -285,7 +285,8 @@ def test_few_messages_of_a_crowd_serve() -> None:
     assert bound.lower <= bound.upper <= 0.026
 
 
-@pytest.mark.parametrize("sigma", [0.3, pytest.param(0.03, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("sigma", [0.3, 0.03])
 def test_noise_so_little_that_a_cover_begins_below_the_floats(sigma: float) -> None:
     bound = sd.shuffle(sd.Gaussian(sigma=sigma), n=200).upper_epsilon(delta=1e-3)
     assert 0.0 < bound <= sd.Gaussian(sigma=sigma).local_epsilon(1e-3)
