@@ -17,8 +17,6 @@ from shuffledp.page.server import PageServer
 pytestmark = [pytest.mark.page, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 core = pytest.mark.core  # in half a minute: what `make test` runs where there is a browser
 ROOT = Path(__file__).resolve().parents[2]
-# Where the static page's parts are kept between runs, checked by their hashes each time.
-PARTS = ROOT / ".parts"
 PICTURES = ROOT / "out" / "page"
 SIZES = {"light": (1200, 1000, False), "dark": (1200, 1000, True), "phone": (390, 844, False)}
 

@@ -329,7 +329,7 @@ class Certificate(Shown, Strict):
 
     def sheet(self) -> Sheet:
         """What a notebook shows: the claims as they are written, which ``verify`` recomputes."""
-        from shuffledp.bound import shown_end  # which a browser that verifies does not have
+        from shuffledp.bound import shown_end  # imported here: only a notebook needs it
 
         unit = "eps (nats)" if self.quantity == "epsilon" else "delta"
         rows = []

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from shuffledp import _check
 
 KINDS = ("discrete-laplace", "discrete-gaussian")
-# As ``views.noise`` has them, which a test compares: a browser reads this file without NumPy.
+# As in ``views.noise``, which a test compares: reading a file does not import that module.
 SMALLEST_SCALE, LARGEST_SCALE = 0.05, 2000.0
 
 

@@ -41,7 +41,7 @@ from shuffledp.deployment.model import (
 )
 from shuffledp.errors import ParameterError
 
-# As ``population.LARGEST_GROUPS``: what reads a file in a browser has no numerics to ask.
+# As ``population.LARGEST_GROUPS``: whoever reads a file does not import the numerics.
 LARGEST_GROUPS = 50
 
 

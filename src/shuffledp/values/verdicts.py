@@ -1,4 +1,4 @@
-"""What a verifier says of all claims together; needs nothing, for it is said in browsers too."""
+"""What a verifier says of all claims together, in one line."""
 
 from __future__ import annotations
 
