@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.balls import arb, total
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.theorems import FEWEST_SHARED, OVERLAP_TRIPLES
 
@@ -29,6 +29,8 @@ _MOST_CLASSES = 6_000
 _FEW_ITEMS, _MOST_ITEMS = 6, 100
 # Items by which of the windows hold them, and how many of each.
 _Groups = list[tuple[tuple[bool, ...], int]]
+# R_0 mass by set bits in every window, and the least number of them in any set.
+_Totals = dict[tuple[tuple[int, ...], int], arb]
 
 
 def _sampling_rappor(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
@@ -52,6 +54,39 @@ def _sampling_rappor(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     totals = _by_counts(groups, _few_zeros(rest, s, w), s, w)
     if len(totals) > _MOST_CLASSES:
         raise NotCertified(f"sampling-rappor: more than {_MOST_CLASSES:,} classes of outputs")
+    return _law_of(totals, s, w, eps0)
+
+
+def _cut_sampling_rappor(
+    mechanism: Parameters, inputs: tuple[Any, ...], *, log_cut: float
+) -> Law | None:
+    """The law of large sets with rare counts of set bits cut off; None where all classes are few.
+
+    Outputs have s zeros or more nearly always: the blanket is R_0/w or more, and here R_0/w.
+    """
+    s = mechanism["s"]
+    try:
+        made = _sampling_rappor(mechanism, inputs)
+    except NotCertified:
+        made = None
+    if made is not None:
+        return None
+    eps0 = positive(mechanism, "eps0")
+    w = (eps0 / 2).exp()
+    groups, _ = _groups(inputs, whole(mechanism, "d", 2), s)
+    # A set's law is at most w R_0.
+    least = (arb(log_cut) - (w * len(groups)).log()).exp()
+    totals = _by_counts(groups, [(s, arb(1))], s, w, least=least)
+    if len(totals) > _MOST_CLASSES:
+        raise NotCertified(f"sampling-rappor: more than {_MOST_CLASSES:,} classes of outputs")
+    law = _law_of(totals, s, w, eps0)
+    kept = [total(c.probability[i] for c in law) for i in range(len(inputs))]
+    gone = tuple((1 - x).nonnegative_part() for x in kept)
+    return [*law, OutputClass(arb(0), gone, beyond=True)]
+
+
+def _law_of(totals: _Totals, s: int, w: arb, eps0: arb) -> Law:
+    """Classes of outputs, by set bits in every window and the least of them in any set."""
 
     def height(count: int) -> arb:
         return (count * w + (s - count) / w) / s
@@ -104,14 +139,21 @@ def _few_zeros(rest: int, s: int, w: arb) -> list[tuple[int, arb]]:
 
 
 def _by_counts(
-    groups: _Groups, few: list[tuple[int, arb]], s: int, w: arb
-) -> dict[tuple[tuple[int, ...], int], arb]:
-    """R_0 mass by set bits in every window and the least number of them in any set."""
+    groups: _Groups, few: list[tuple[int, arb]], s: int, w: arb, *, least: arb | None = None
+) -> _Totals:
+    """R_0 mass by set bits in every window and the least number of them in any set.
+
+    ``least``: a group's counts of less mass than it, over how many there are, are left out.
+    """
     one, zero = 1 / (w + 1), w / (w + 1)
     size = len(groups[0][0])
-    totals: dict[tuple[tuple[int, ...], int], arb] = {}
+    totals: _Totals = {}
     tables = [[math.comb(k, c) * one**c * zero ** (k - c) for c in range(k + 1)] for _, k in groups]
-    for counts in itertools.product(*(range(k + 1) for _, k in groups)):
+    kept = [
+        [c for c, mass in enumerate(table) if least is None or not mass < least / len(table)]
+        for table in tables
+    ]
+    for counts in itertools.product(*kept):
         mass = math.prod((t[c] for t, c in zip(tables, counts, strict=True)), start=arb(1))
         both = list(zip(groups, counts, strict=True))
         favoured = tuple(sum(c for (key, _), c in both if key[i]) for i in range(size))
@@ -163,6 +205,7 @@ RECORDS = {
             "eps0": EPS0,
         },
         law=_sampling_rappor,
+        cut_law=_cut_sampling_rappor,
         pair=_fewest_shared,
         pair_step=FEWEST_SHARED,
         # Of one item each.
