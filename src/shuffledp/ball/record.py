@@ -165,7 +165,7 @@ class Record:
     ranges: Mapping[str, Range]
     kind: Literal["randomizer", "protocol", "family"] = "randomizer"
     law: Callable[[Parameters, tuple[Any, ...]], Law] | None = None
-    cut_law: Callable[..., Law] | None = None
+    cut_law: Callable[..., Law | None] | None = None
     noise: Callable[[Parameters], Noise] | None = None
     power: Callable[[Parameters], PowerNoise] | None = None
     rows: Callable[[Parameters], Rows] | None = None

@@ -300,6 +300,8 @@ def _of_shifts(mechanism: Parameters, found: Others, pair: Pair, log_least: floa
     else:
         cut = max(log_least - _DEEPER, _LEAST_CUT)
         law = record.cut_law({**mechanism, "clamped": False}, inputs, log_cut=cut)
+        if law is None:
+            raise NotCertified("label stealing: wanted a law of integers that is cut off")
     gone = [p for one in law if one.beyond for p in one.probability]
     seen: list[OutputClass] = [one for one in law if not one.beyond]
     rows = list(zip(*(one.probability for one in seen), strict=True))
