@@ -1,11 +1,13 @@
-"""Check a certificate by ball arithmetic: nothing here uses the kernel that wrote it.
+"""Check a certificate by ball arithmetic, with more bits and finer cells than wrote it.
 
 The claimed numbers and the mechanism's parameters come from the certificate. The output laws are
 rebuilt from the mechanism's definition and the divergence is recomputed in balls, so that a claim
-is decided, rounding included, or said to be undecided. What stands beside the numbers (theorems,
-provenance, assumptions, privacy unit, neighbouring relation) is compared with what the verifier's
-own tables say of the mechanism; what is not looked at is listed by ``not_checked``. Theorems are
-cited, not proved again: that the recorded pairs dominate all others, and that an analysis is valid,
+is decided, rounding included, or said to be undecided. The laws and the kernel are those of the
+library, but nothing is searched for. A bracket of a profile that is far from an estimate in plain
+floats is refused. What stands beside the numbers (theorems, provenance, assumptions, privacy unit,
+neighbouring relation) is compared with what the verifier's own tables say of the mechanism; what is
+not looked at is listed by ``not_checked``. Theorems are cited, not proved again: that the recorded
+pairs dominate all others, and that an analysis is valid,
 is what the sources say.
 """
 

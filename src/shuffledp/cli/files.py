@@ -217,7 +217,7 @@ def _entry(one: _Done, path: str, pictures: Path | None, figure: str, off: froze
     )
 
 
-@click.command(short_help="Check certificates by another method.")
+@click.command(short_help="Check certificates: compute their numbers again.")
 @click.argument("named", nargs=-1, required=True, metavar="CERTIFICATE.json...")
 @click.option(
     "--deployment",
@@ -238,10 +238,10 @@ def verify(
 ) -> None:
     """Check every claim of a certificate, by ball arithmetic.
 
-    The numbers are recomputed from the mechanism's definition with rigorous error bounds
-    (python-flint), without any of the code that made them; theorems, assumptions, privacy unit and
-    neighbouring relation are compared with what the verifier itself knows of the mechanism. What is
-    not checked is listed. Theorems are cited, not proved again.
+    The numbers are recomputed from the mechanism's definition in ball arithmetic (python-flint),
+    with more bits and finer cells than when they were issued. Theorems, assumptions, privacy unit
+    and neighbouring relation are compared with what the verifier itself knows of the mechanism.
+    What is not checked is listed. Theorems are cited, not proved again.
 
     Of several, each is checked. A folder stands for the files *.certificate.json in it, a pattern
     for those that match, and - for standard input.

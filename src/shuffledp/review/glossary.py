@@ -122,8 +122,8 @@ TERMS: tuple[tuple[str, str], ...] = (
         "certificate, verifier",
         (
             "The file with every claim of this report, and the program (shuffledp verify) that "
-            "recomputes its numbers by another method, in interval arithmetic, without any of the "
-            "code that made them. Theorems are cited, not proved again."
+            "recomputes its numbers from the mechanism's definition in ball arithmetic, with more "
+            "bits and finer cells than before. Theorems are cited, not proved again."
         ),
     ),
     (

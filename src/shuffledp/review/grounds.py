@@ -117,9 +117,9 @@ def verification(entry: Entry) -> list[Block]:
     blocks += [
         Paragraph(
             line(
-                "The verifier recomputes the numbers from the mechanism's definition in interval "
-                "arithmetic, without the code that made them. Theorems are cited, not proved "
-                "again. To check again: ",
+                "The verifier recomputes the numbers from the mechanism's definition in ball "
+                "arithmetic, with more bits and finer cells than before. Theorems are cited, not "
+                "proved again. To check again: ",
                 Code(again),
                 ". Not checked:",
             )
