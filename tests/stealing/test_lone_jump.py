@@ -11,12 +11,13 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.bounds.lone_jump import _FEW, Laws, Type, bound_of, log_delta_with_jump
+from shuffledp.bounds.covers import Share
+from shuffledp.bounds.lone_jump import _FEW, Laws, Type, _laws, bound_of, log_delta_with_jump
 from shuffledp.bounds.lone_jump_ends import JumpClaims, LoneJump
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.kernel.positive_sum import Line
-from shuffledp.propose.covers import Row
+from shuffledp.kernel.positive_sum import Atom, Line
+from shuffledp.propose.covers import Cover, Row
 from shuffledp.propose.lone_jump import Around, Place
 from stealing.one_jump import At, Law, Printed, random_laws, worst_f
 from stealing.test_intervals import GOOD, least_delta, outputs, simple_cover
@@ -284,6 +285,28 @@ def test_never_below_the_worst_data_set(width: float, eps: float) -> None:
         with ctx.workprec(80):
             found = log_delta_with_jump(at, made, around, one, 3, eps, two_inputs=trial == 0)
         assert found >= math.log(true) - 1e-9
+
+
+def stop_loss(law: list[Atom], at: arb) -> arb:
+    return sum((mass * (gain - at).max(arb(0)) for mass, gain in law), arb(0))
+
+
+@pytest.mark.parametrize("middle", [0.2, 0.5, 0.823])
+def test_laws_of_the_others_are_above_those_of_labels(middle: float) -> None:
+    """In increasing convex order, also where a gain turns near one end of a cell."""
+    width, grow, place = 1.356416, 17.67877, 0.00940943
+    turn = width * width * math.log(grow * place) / (1 - place) + (1 + place) / 2
+    left, cell = turn - 0.0047595, 0.0094977
+    edges = (left - 20, left - width, left, left + middle * cell, left + cell, left + 3, left + 22)
+    row = Row((0.0, place, 1.0), (0.3, 0.3))
+    cover = Cover(edges, tuple(sorted({*edges, 0.5})), edges, row, row, (0.0, 0.5))
+    with ctx.workprec(120):
+        share = Share(arb(0.3), arb(0.4))
+        made = _laws(outputs(width, normal=True), cover, arb(grow).log(), share, 10)
+        for one in made.types:
+            for _, at in (*one.atoms, *one.rough):
+                above = stop_loss(one.rough, at) * (1 + arb(2) ** -80)
+                assert stop_loss(one.atoms, at) <= above + arb(2) ** -80
 
 
 AROUND = Around((Place(3.0, 0.1, 0.1, forward=True),), 5.0, 1.0)

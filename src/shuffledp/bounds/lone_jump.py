@@ -17,14 +17,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from shuffledp.arithmetic.balls import arb, float_above, total
+from shuffledp.arithmetic.balls import arb, float_above, float_below, total
 from shuffledp.bounds.around_jumps import Heights, Others, largest, raised
-from shuffledp.bounds.covers import Label, Share, check, labels, reservoir
+from shuffledp.bounds.covers import Share, check, labels, reservoir
 from shuffledp.bounds.interval import checked, rough_line
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.remainders import Remainder, remainders
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import ParameterError
+from shuffledp.kernel.cells import spread
 from shuffledp.kernel.draws import Moments
 from shuffledp.kernel.positive_sum import Atom, Line, by_moments, chernoff, positive_sum, tilted
 from shuffledp.propose.covers import Cover
@@ -33,7 +34,7 @@ from shuffledp.propose.lone_jump import Around
 __all__ = ["Laws", "Type", "bound_of", "log_delta_with_jump"]
 
 _NOTHING = arb(0)
-# Of the edges so many make one for the others' sum.
+# Of so many gains one is kept for the others' sum.
 _COARSE = 2
 # Labels whose jumps are worth less than this share of the most are of the second group.
 _FEW = 0.1
@@ -143,21 +144,28 @@ def _laws(at: Outputs, cover: Cover, eps: arb, share: Share, n: int) -> Laws:
     """Those of noise on an interval."""
     whole = Share(share.kappa, share.theta)
     pool = reservoir(at, cover, eps, whole)
-    coarse = [*cover.edges[:-1:_COARSE], cover.edges[-1]]
-
-    def all_gains(label: Label) -> list[Atom]:
-        rest = (1 - pool.mass - total(mass for mass, _ in label.atoms)).nonnegative_part()
-        return [*label.atoms, (rest, _NOTHING)]
-
-    fine = labels(at, cover, eps, whole, cover.edges)
     types = []
-    for make, make_rough in zip(fine, labels(at, cover, eps, whole, coarse), strict=True):
-        label, rough = make(), make_rough()
-        # Those of the others are paid as well.
-        types.append(Type(all_gains(label), all_gains(rough), label.lost.max(rough.lost)))
+    for make in labels(at, cover, eps, whole, cover.edges):
+        label = make()
+        rest = (1 - pool.mass - total(mass for mass, _ in label.atoms)).nonnegative_part()
+        atoms = [*label.atoms, (rest, _NOTHING)]
+        types.append(Type(atoms, _coarser(atoms), label.lost))
     sure = pool.unhidden * (1 - pool.mass) ** (n - 1) + pool.lost
     rest = remainders(at, cover, eps, whole, pool.mass)
     return Laws(pool.atoms, pool.mass, types, rest, sure)
+
+
+def _coarser(atoms: Sequence[Atom]) -> list[Atom]:
+    """A law on fewer gains that is larger in increasing convex order.
+
+    Cells of the output twice as wide would not do: where a gain turns, the range that is certain
+    of a wide cell need not hold those of its halves.
+    """
+    upper = sorted({x for _, gain in atoms if math.isfinite(x := float_above(gain))})
+    lower = [x for _, gain in atoms if math.isfinite(x := float_below(gain))]
+    if not (lower and upper):
+        return list(atoms)
+    return spread(atoms, sorted({min(lower), *upper[_COARSE::_COARSE], upper[-1]}))
 
 
 class _Bound:
@@ -238,8 +246,8 @@ def _above(atoms: Sequence[Atom], cut: arb) -> list[Atom]:
 
 
 def _silent(atoms: Sequence[Atom], cut: arb) -> list[Atom]:
-    """The others, and jumps at 0."""
-    return [(mass, gain if gain <= cut else _NOTHING) for mass, gain in atoms]
+    """The others, and jumps at 0; what may be a jump or below 0 is never raised."""
+    return [(mass, gain if gain <= cut else gain.min(_NOTHING)) for mass, gain in atoms]
 
 
 def _over(jumps: Sequence[Atom], cut: arb) -> arb:
