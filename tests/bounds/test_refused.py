@@ -33,6 +33,7 @@ from shuffledp.laws.stated import cells_of, fewer
 from shuffledp.propose.circle import Plan
 from shuffledp.propose.saddle import Part
 from shuffledp.rounds.dots import Bracket, law_above, law_below
+from shuffledp.rounds.loss import NO_LOSS
 
 MISSING = (math.nan, math.inf)
 
@@ -217,6 +218,10 @@ def test_dots_that_are_not_in_order(eps):
     values = [arb("0.5"), arb("0.4"), arb("0.3")][: len(eps)]
     with pytest.raises(ParameterError):
         law_above(eps, values)
+    if not eps:
+        # Fewer than three dots say nothing from below.
+        assert law_below(eps, Bracket(values, values), Bracket(values, values), arb(0)) is NO_LOSS
+        return
     with pytest.raises(ParameterError):
         law_below(eps, Bracket(values, values), Bracket(values, values), arb(0))
 

@@ -79,8 +79,9 @@ def stop_loss(pair, epsilon, t, *, end):
     at_zero = left * max(-t, 0.0)
     if end == "low":
         return float((pair.w * np.maximum(g - t, 0.0)).sum() + at_zero) * (1.0 - 1e-9) - 1e-12
-    low = pair.ranges.a_low - grow * pair.ranges.b_high
-    high = pair.ranges.a_high - grow * pair.ranges.b_low
+    # Ratios far out are no floats.
+    low = np.clip(pair.ranges.a_low - grow * np.clip(pair.ranges.b_high, 0.0, 1e300), -1e300, 1e300)
+    high = np.clip(pair.ranges.a_high - grow * pair.ranges.b_low, -1e300, 1e300)
     share = np.where(high > low, (g - low) / np.where(high > low, high - low, 1.0), 0.5)
     spread = share * np.maximum(high - t, 0.0) + (1.0 - share) * np.maximum(low - t, 0.0)
     return float((pair.w * spread).sum() + at_zero) * (1.0 + 1e-9) + pair.tail[0] + 1e-12

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -101,7 +102,7 @@ def test_overlap_that_has_few_digits_is_not_given():
     assert orthogonal_overlap(0.5 - 1e-13, 5) is None
     law = sd.PrivUnit(d=5, c=0.5 - 1e-13, eps0=1.0)
     assert [x2 for _, _, x2 in law.datasets()] == [0, 2]
-    with pytest.raises(sd.NotCertified, match="orthogonal"):
+    with pytest.raises(sd.NotCertified, match="not enclosed"):
         law_of(law, (0, 2, 1))
 
 
@@ -129,7 +130,9 @@ def test_law_above_the_circle(d, c):
     truth = list(zip([m / total for m in pieces.values()], zip(*rows, strict=True), strict=True))
     randomizer = sd.PrivUnit(d=d, c=c, eps0=2.0)
     for inputs in [(0, 2), (0, 2, 1), (1, 0), (0, 1, 2, 3)]:
-        assert_law(law_of(randomizer, inputs), [(b, [m[x] for x in inputs]) for b, m in truth if b])
+        law = law_of(randomizer, inputs)
+        law = replace(law, rel=max(law.rel, 10.0 * found.err / (found.mass or 1.0)))
+        assert_law(law, [(b, [m[x] for x in inputs]) for b, m in truth if b])
 
 
 @pytest.mark.parametrize("c", [0.1, 0.4, 0.5, 0.6, 0.8])

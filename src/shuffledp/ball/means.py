@@ -56,7 +56,8 @@ def _window_parts(starts: Sequence[Point], eps0: arb, share: arb) -> list[tuple[
     with ctx.workprec(ctx.prec + _ORDER):
         fine = (eps0 / 2).exp()
         at = {p: rational_ball(p[0]) * fine + rational_ball(p[1]) for p in points}
-    ordered = sorted(points, key=lambda p: float(at[p].mid()))
+    # Midpoints are exact balls: floats of two places may be equal.
+    ordered = sorted(points, key=lambda p: arb(at[p].mid()))
     base = share / (w * (w + 1))
     parts = []
     for left, right in itertools.pairwise(ordered):
