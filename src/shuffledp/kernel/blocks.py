@@ -24,7 +24,7 @@ _WIDEST = 0.7
 # around the saddle one to three blocks have to be summed.
 _CENTRE = 4
 # Blocks of one integral, in all: one or two seconds of work for a few atoms, and as long for many.
-_MOST_BLOCKS, _MOST_OF_MANY_ATOMS = 25_000, 10_000
+_MOST_BLOCKS, _MOST_OF_MANY_ATOMS = 25_000, 7_000
 
 
 class Nodes:
