@@ -77,8 +77,9 @@ def check_law_inputs(randomizer: Randomizer, inputs: tuple[Input, ...]) -> None:
     if line_of(one, both) is not None or randomizer.name not in RECORDS:
         return
     # Two at a time: the classes of a law of many inputs are as many as there are subsets of them.
-    for x in both[1:]:
-        _law(randomizer, (both[0], x))
+    first, *others = both
+    for x in others:
+        _law(randomizer, (first, x))
 
 
 # ------------------------------------------------------------------------------- one mechanism
