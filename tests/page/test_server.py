@@ -179,10 +179,10 @@ def test_a_report_of_what_is_no_deployment_is_refused_in_one_line(server):
 
 
 def test_a_comparison_is_the_command_line_s(server):
-    fields = {"n": "10", "delta": "1e-2", "epsilon": "3", "domain": "2"}
+    fields = {"n": "5000", "delta": "1e-4", "epsilon": "1", "domain": "2"}
     status, body = ask(server, "compare", fields)
     assert status == 200, body
-    words = shlex.split("compare -n 10 --delta 1e-2 --epsilon 3 --domain 2")
+    words = shlex.split("compare -n 5000 --delta 1e-4 --epsilon 1 --domain 2")
     printed = CliRunner().invoke(main, words).stdout
     assert printed == body["text"] + "\n"
     for row in body["cells"]:

@@ -72,14 +72,13 @@ def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...], *, fine: bool = 
 
 def check_law_inputs(randomizer: Randomizer, inputs: tuple[Input, ...]) -> None:
     """ParameterError if these are no inputs of a mechanism's law; parts are not looked at."""
-    both = inputs if len(inputs) > 1 else inputs * 2
+    both = list(inputs if len(inputs) > 1 else inputs * 2)
     one = randomizer.line if isinstance(randomizer, GaussianBall) else randomizer
-    if line_of(one, both) is not None or randomizer.name not in RECORDS:
+    if line_of(one, tuple(both)) is not None or randomizer.name not in RECORDS:
         return
     # Two at a time: the classes of a law of many inputs are as many as there are subsets of them.
-    first, *others = both
-    for x in others:
-        _law(randomizer, (first, x))
+    for x in both[1:]:
+        _law(randomizer, (both[0], x))
 
 
 # ------------------------------------------------------------------------------- one mechanism
