@@ -102,6 +102,8 @@ def test_each_free_number_edited(tmp_path, name):
         lambda w: w["free"][0]["share"].__setitem__(0, 1.5),
         lambda w: w["free"][0].update(ceiling=1.0),
         lambda w: w["free"][0].update(alpha=-1.0),
+        lambda w: w["free"][0].update(alpha=1.7e308),
+        lambda w: w["free"][0].update(alpha=10**400),
         lambda w: w["free"][0]["share"].append(0.0),
         lambda w: w["free"][0]["join"].pop(),
         lambda w: w.update(pairs=[[1, 0]]),

@@ -14,7 +14,7 @@ from shuffledp.ball.registry import seen
 from shuffledp.bounds.covers import Label, Share, check, labels, reservoir
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.remainders import remainders
-from shuffledp.bounds.stealing import Numbers
+from shuffledp.bounds.stealing import Numbers, check_question
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.draws import Moments
 from shuffledp.kernel.positive_sum import Line, by_moments, chernoff, positive_sum, tilted
@@ -87,10 +87,7 @@ def log_delta_on_interval(
     NotCertified
         For a cover that does not reach over all inputs, and where a sum has too many nodes.
     """
-    if n < 2:
-        raise ParameterError(f"n = {n}: label stealing wanted at least two users")
-    if not (math.isfinite(epsilon) and epsilon >= 0.0):
-        raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
+    check_question(n, epsilon)
     check(at, cover, two_inputs=two_inputs)
     share, line = checked(numbers, at)
     eps, alpha = arb(epsilon), arb(line.alpha)

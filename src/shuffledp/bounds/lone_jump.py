@@ -23,7 +23,7 @@ from shuffledp.bounds.covers import Share, check, labels, reservoir
 from shuffledp.bounds.interval import checked, rough_line
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.remainders import Remainder, remainders
-from shuffledp.bounds.stealing import Numbers
+from shuffledp.bounds.stealing import Numbers, check_question
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.cells import spread
 from shuffledp.kernel.draws import Moments
@@ -77,10 +77,7 @@ def log_delta_with_jump(
     NotCertified
         For a cover that does not reach over all inputs, and for places that are none.
     """
-    if n < 3:
-        raise ParameterError(f"n = {n}: lone-jump wanted at least three users")
-    if not (math.isfinite(epsilon) and epsilon >= 0.0):
-        raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
+    check_question(n, epsilon, fewest=3)
     check(at, cover, two_inputs=two_inputs)
     share, line = checked(numbers, at)
     if share.ceiling is None:

@@ -28,7 +28,7 @@ from shuffledp.kernel.positive_sum import (
     tilted_mass,
 )
 
-__all__ = ["Numbers", "log_delta"]
+__all__ = ["Numbers", "check_question", "log_delta"]
 
 # h T at the last node T: e^-8.8 of w is left there, which does not show in 1e-8 of J.
 _REACH = 4.2
@@ -75,10 +75,7 @@ def log_delta(
     NotCertified
         Where a sum would have too many nodes.
     """
-    if n < 2:
-        raise ParameterError(f"n = {n}: label stealing wanted at least two users")
-    if not (math.isfinite(epsilon) and epsilon >= 0.0):
-        raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
+    check_question(n, epsilon)
     if len(cases) != len(numbers):
         raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted {len(cases)}")
     if not cases or not (isinstance(cases, InputCases) or all(case.labels for case in cases)):
@@ -94,6 +91,14 @@ def log_delta(
         left = sorted(others - cases.surely_met(shared, n, epsilon, target.max(worst)))
         worst = worst.max(_worst(cases, numbers, left, n, grow, finer, target.max(worst)))
     return enough if worst <= target else float_above(worst.log())
+
+
+def check_question(n: int, epsilon: float, *, fewest: int = 2) -> None:
+    """ParameterError unless there are that many users and eps is finite and >= 0."""
+    if n < fewest:
+        raise ParameterError(f"n = {n}: wanted at least {fewest} users")
+    if not (math.isfinite(epsilon) and epsilon >= 0.0):
+        raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
 
 
 def _shared(numbers: Sequence[Numbers]) -> Numbers | None:

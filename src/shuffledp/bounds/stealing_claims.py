@@ -21,6 +21,8 @@ __all__ = ["StealingClaims", "log_delta_stealing"]
 
 # Bits beyond those of the issuer, and how much finer the sums are.
 _MORE_BITS, _FINER = 64, 2
+# The largest free number: tilts and steps of real claims are below 1e20.
+_LARGEST = 1e100
 # Of a claim without a delta: about its log.
 _LOG_LEAST = -60.0
 
@@ -116,4 +118,7 @@ def _numbers(free: Mapping[str, Any]) -> Numbers:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether it is a finite number, and one whose products are floats."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= _LARGEST
