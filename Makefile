@@ -101,6 +101,7 @@ demo: $(HAS_ALL)
 	  echo "==> shuffledp verify $(OUT)/$$name.certificate.json"; \
 	  $(VENV)/bin/shuffledp verify "$(OUT)/$$name.certificate.json"; \
 	done
+	@echo "==> To use the command shuffledp in this shell: . $(VENV)/bin/activate"
 
 # ------------------------------------------------------------------------------------- tests
 

@@ -14,7 +14,7 @@ def main() -> None:
         default="measure",
         choices=("measure", "figures", "tables", "throughput", "views"),
         help="measure (default): print the benchmark; figures: write the pictures and the tables "
-        "of README.md and docs/; tables: README.md's and docs/mechanisms.md alone; "
+        "of README.md and docs/; tables: the tables alone; "
         "throughput: reports a second; views: sums, crowds, shufflers, batches (these two are "
         "also part of measure)",
     )

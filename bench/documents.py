@@ -1,7 +1,7 @@
 """Tables and outputs that README.md and docs/ show, written by the library itself.
 
-What stands between ``<!-- made: name -->`` and ``<!-- end -->`` is replaced; docs/mechanisms.md is
-written as a whole.
+In README.md and docs/certified.md what stands between ``<!-- made: name -->`` and ``<!-- end -->``
+is replaced; docs/mechanisms.md is written as a whole.
 """
 
 from __future__ import annotations
@@ -30,6 +30,13 @@ MECHANISMS = """\
 
 Written by `make figures` from the library; do not edit.
 
+{summary}
+
+For a mechanism that is not in the table, `generic(eps0=..., n=...)` holds for any eps0-LDP randomizer, and
+`Channel` and `Density` take a matrix or a density.
+
+## Central eps
+
 Central eps at delta = {delta:g} with n users, as a certified bracket: the lower end is the exact
 loss of one pair of neighbouring datasets, the upper end holds for all of them. Ends are rounded
 outward to four digits. gamma is the mass of the privacy blanket: the probability that a message
@@ -52,18 +59,18 @@ are left out, and the best published analysis that is left takes over.
 
 def write() -> list[Path]:
     """Write all of it; the paths of the files."""
-    page = ROOT / "docs" / "mechanisms.md"
-    page.write_text(mechanisms_page(), encoding="utf-8")
-    readme = ROOT / "README.md"
-    readme.write_text(filled(readme.read_text(encoding="utf-8")), encoding="utf-8")
-    return [page, readme]
+    mechanisms = ROOT / "docs" / "mechanisms.md"
+    mechanisms.write_text(mechanisms_page(), encoding="utf-8")
+    pages = [ROOT / "README.md", ROOT / "docs" / "certified.md"]
+    for page in pages:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+    return [mechanisms, *pages]
 
 
 def filled(text: str) -> str:
     """The text with every marked block made anew."""
     makers: dict[str, Callable[[], str]] = {
         "command": command_output,
-        "mechanisms": mechanism_summary,
         "analyses": analysis_table,
     }
     return BLOCK.sub(lambda found: found[1] + makers[found[2]]() + "\n" + found[3], text)
@@ -95,7 +102,10 @@ def mechanisms_page() -> str:
     why = "none needed: the clones hold for every pair"
     rows.append(["`generic`", f"any, eps0 = {cases.EPS0:g}", "", "", "", *brackets, why])
     return MECHANISMS.format(
-        delta=cases.DELTA, table=table(rows), definitions="\n\n".join(_definitions())
+        summary=mechanism_summary(),
+        delta=cases.DELTA,
+        table=table(rows),
+        definitions="\n\n".join(_definitions()),
     )
 
 
