@@ -32,8 +32,8 @@ Written by `make figures` from the library; do not edit.
 
 {summary}
 
-For a mechanism that is not in the table, `generic(eps0=..., n=...)` holds for any eps0-LDP randomizer, and
-`Channel` and `Density` take a matrix or a density.
+For a mechanism that is not in the table, `generic(eps0=..., n=...)` holds for any eps0-LDP
+randomizer, and `Channel` and `Density` take a matrix or a density.
 
 ## Central eps
 
