@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, TypeGuard
 
-from shuffledp import theorems
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.labels import others_of
 from shuffledp.ball.one_bit import bits_of
+from shuffledp.ball.record import Others
 from shuffledp.bounds.variation_ratio import VariationRatio
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import table_of
@@ -139,7 +140,7 @@ def settled_triples(source: Source) -> None:
     if isinstance(source, RatioFamily) or (isinstance(source, Family) and source.adaptive):
         what = "p, beta and q" if isinstance(source, RatioFamily) else "an adaptive choice of them"
         raise NotCertified(f"analysis = 'label-stealing': wanted one randomizer, not {what}")
-    if isinstance(source, Randomizer) and not (on_interval(source) or _is_listed(source)):
+    if isinstance(source, Randomizer) and settled_others(source) is None:
         msg = (
             f"analysis = 'label-stealing': of {source.name} it is not settled which inputs of the "
             "others are the worst"
@@ -147,28 +148,28 @@ def settled_triples(source: Source) -> None:
         raise NotCertified(msg)
 
 
-def _is_listed(source: Randomizer) -> bool:
-    """Whether a record says which pairs and which inputs of the others are enough."""
-    if source.worst_triples() is None:
-        return False
-    found = others_of(table_of(source))
-    return found is not None and found.how != "span"
+@lru_cache(maxsize=64)
+def settled_others(source: Randomizer) -> Others | None:
+    """What label stealing looks at; None where that is not settled, or too much."""
+    try:
+        found = others_of(table_of(source))
+        if found is not None and found.labels is not None:
+            next(found.labels(), None)
+    except NotCertified:
+        return None
+    return found
 
 
 def on_interval(source: Source) -> bool:
     """Whether the others' inputs fill an interval, so that they have to be covered."""
-    if not isinstance(source, Randomizer) or source.worst_triples() is None:
-        return False
-    found = others_of(table_of(source))
+    found = settled_others(source) if isinstance(source, Randomizer) else None
     return found is not None and found.how == "span"
 
 
 def has_lone_jumps(source: Source) -> bool:
     """Whether single gains without bound may decide: noise whose worst triples span an interval."""
-    if not isinstance(source, Randomizer) or math.isfinite(source.eps0):
-        return False
-    triples = source.worst_triples()
-    return triples is not None and triples.theorem is theorems.SPANNING_TRIPLES
+    found = settled_others(source) if isinstance(source, Randomizer) else None
+    return found is not None and found.how == "span" and found.unbounded
 
 
 def ratios(source: Source) -> tuple[tuple[VariationRatio, dict[str, Any]], ...]:

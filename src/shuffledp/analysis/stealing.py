@@ -18,6 +18,7 @@ from shuffledp.analysis.source import (
     has_lone_jumps,
     on_interval,
     one_randomizer,
+    settled_others,
     settled_triples,
 )
 from shuffledp.ball.labels import others_of
@@ -216,8 +217,8 @@ def _lone_jump(source: Source, n: int) -> Side:
 
 def _with_triples(theorem: Theorem, randomizer: Randomizer) -> Theorem:
     """With the step that names a randomizer's worst triples."""
-    found = randomizer.worst_triples()
-    return theorem if found is None else theorem.with_step(found.theorem)
+    found = settled_others(randomizer)
+    return theorem if found is None else theorem.with_step(found.step)
 
 
 def _usual(source: Source, n: int) -> bool:
@@ -246,7 +247,7 @@ def promising(source: Randomizer, n: int) -> bool:
 def _closing(source: Source, n: int) -> bool:
     """Where the blanket is as good among many: one pair of a randomizer with settled types."""
     few = _FEWEST <= n <= _MOST_OF_FEW
-    return few and isinstance(source, Randomizer) and source.worst_triples() is not None
+    return few and isinstance(source, Randomizer) and settled_others(source) is not None
 
 
 def _lone(source: Source, n: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from shuffledp.arithmetic.balls import arb
@@ -125,10 +126,16 @@ def _spanning(mechanism: Parameters) -> Others:
     return Others("span", SPANNING_TRIPLES, (_pair(mechanism),))
 
 
-def _spanning_unbounded(mechanism: Parameters) -> Others:
+def _spanning_unbounded(mechanism: Parameters) -> Others | None:
+    """None for very narrow noise."""
+    length = Fraction(mechanism["high"]) - Fraction(mechanism["low"])
+    if Fraction(mechanism["sigma"]) < _NARROWEST * length:
+        return None
     return _spanning(mechanism)._replace(unbounded=True)
 
 
+# Deviations below this share of the interval are left out: ratios are too heavy there.
+_NARROWEST = Fraction(3, 10)
 _LAPLACE = {"eps0": EPS0, **INTERVAL}
 _MARGIN = real(0.0, FAR, open_low=False)
 

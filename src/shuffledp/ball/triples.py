@@ -7,18 +7,21 @@ the reservoir is, and with what probability the victim joins it. Any numbers in 
 
 from __future__ import annotations
 
+from typing import Literal
+
 from shuffledp.errors import NotCertified
 from shuffledp.theorems import Theorem
 
 from .labels import others_of
 from .outputs import Parameters
+from .pairs import has_parts
 from .record import Pair
 
 __all__ = [
-    "is_listed",
     "stealing_numbers",
     "stealing_pairs",
     "stealing_step",
+    "written_pairs",
 ]
 
 
@@ -48,10 +51,14 @@ def stealing_step(mechanism: Parameters) -> Theorem:
     return found.step
 
 
-def is_listed(mechanism: Parameters) -> bool:
-    """Whether all ordered pairs of inputs are looked at, and all inputs of the others."""
+def written_pairs(mechanism: Parameters) -> list[Pair] | Literal["all"] | None:
+    """The pairs as certificates name them: "all" of a list and of parts, none of a family."""
     found = others_of(mechanism)
-    return found is not None and found.how == "listed"
+    if found is not None and found.how == "family":
+        return None
+    if found is None or found.how == "listed" or has_parts(mechanism):
+        return "all"
+    return list(found.pairs)
 
 
 def stealing_numbers(mechanism: Parameters) -> tuple[tuple[str, ...], tuple[str, ...]]:

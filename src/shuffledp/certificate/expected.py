@@ -18,7 +18,7 @@ from shuffledp._check import exact
 from shuffledp.ball.assumptions import allowed_assumptions
 from shuffledp.ball.messages import is_protocol
 from shuffledp.ball.one_bit import EXACT_LOWER, written_fault
-from shuffledp.ball.pairs import are_neighbours, has_one_pair, has_parts, ordered_pairs
+from shuffledp.ball.pairs import are_neighbours, has_one_pair, ordered_pairs
 from shuffledp.ball.statements import (
     ALONE,
     GENERIC,
@@ -26,7 +26,7 @@ from shuffledp.ball.statements import (
     named_statement,
     upper_statement,
 )
-from shuffledp.ball.triples import is_listed, stealing_numbers, stealing_pairs
+from shuffledp.ball.triples import stealing_numbers, stealing_pairs, written_pairs
 from shuffledp.certificate.model import (
     Certificate,
     Claim,
@@ -402,7 +402,7 @@ def _one_round_shape(parameters: Mapping[str, Any], witness: Witness) -> dict[st
     if witness.analysis == EXACT_LOWER:
         return {"x2": None, "pairs": None, "member": None, "swap": False}
     if witness.analysis != "dataset":
-        settled = {"blanket": _pairs, "label-stealing": _stealing_pairs, ALONE: _stealing_pairs}
+        settled = {"blanket": _pairs, "label-stealing": written_pairs, ALONE: written_pairs}
         given = settled.get(witness.analysis)
         pairs = None if given is None else given(parameters)
         return wanted | {"swap": False, "pairs": pairs}
@@ -425,15 +425,6 @@ def _pairs(parameters: Mapping[str, Any]) -> Any:
     if not has_one_pair(parameters):
         return "all"
     return [tuple(pair) for pair in ordered_pairs(parameters)]
-
-
-def _stealing_pairs(parameters: Mapping[str, Any]) -> Any:
-    """The pairs of label stealing as they are written: all of a list are not listed."""
-    if parameters["name"] == GENERIC:
-        return None
-    pairs = stealing_pairs(parameters)
-    listed = is_listed(parameters) or has_parts(parameters)
-    return "all" if pairs is None or listed else pairs
 
 
 def _bits(count: int) -> str:

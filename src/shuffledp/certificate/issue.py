@@ -8,6 +8,7 @@ from typing import Any, Literal
 from shuffledp._check import Trust
 from shuffledp._version import __version__
 from shuffledp.amplification.rounds import NO_SINGLE_PAIR
+from shuffledp.ball.triples import written_pairs
 from shuffledp.bound import Bound, Theorem
 from shuffledp.certificate.model import (
     Certificate,
@@ -209,7 +210,7 @@ def witness_of(deployment: Deployment, found: Any) -> Any:
         return Witness(analysis=analysis, pairs=_pairs(deployment))
     if analysis in {"label-stealing", "lone-jump"}:
         free = [FreeNumbers.model_validate(numbers) for numbers in found.get("free", ())] or None
-        return Witness(analysis=analysis, pairs=_stealing_pairs(deployment), free=free)
+        return Witness(analysis=analysis, pairs=written_pairs(deployment.randomizer), free=free)
     if analysis != "dataset" and "others" in found:
         others = [(x, int(count)) for x, count in found["others"]]
         return Witness(analysis=analysis, x0=found["x0"], x1=found["x1"], others=others)
@@ -236,20 +237,6 @@ def _pairs(deployment: Deployment) -> Any:
     if randomizer.name == "channel" or randomizer.parts() is not None:
         return "all"
     return list(randomizer.worst_pairs().pairs)
-
-
-def _stealing_pairs(deployment: Deployment) -> Any:
-    """The pairs that label stealing looks at; none of a family, of which there are no inputs."""
-    if deployment.randomizer["name"] == GENERIC:
-        return None
-    randomizer = randomizer_from_dict(deployment.randomizer)
-    triples = randomizer.worst_triples()
-    if triples is None or not triples.triples:
-        return list(randomizer.worst_pairs().pairs)
-    first, *rest = [(x0, x1) for x0, x1, _ in triples.triples]
-    # As for a blanket, those of parts follow from these.
-    many = (rest and not triples.apart) or randomizer.parts() is not None
-    return "all" if many else [first]
 
 
 def _statement(theorem: Theorem | None) -> Statement | None:

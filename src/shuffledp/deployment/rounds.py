@@ -11,9 +11,11 @@ from typing import Any, Literal
 from shuffledp import theorems
 from shuffledp.amplification import Shuffled
 from shuffledp.analysis import Family
+from shuffledp.analysis.source import settled_others
 from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.bounds.stealing_cases import cases_of
 from shuffledp.errors import NotCertified
-from shuffledp.laws.midpoints import midpoints
+from shuffledp.laws.pairs import table_of
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Round, StatedRound, compose, direction, stated
 
@@ -24,6 +26,8 @@ _LOWEST = -560.0
 # Classes of outputs of all pairs with all others' inputs that a verifier looks at in two seconds:
 # of all ordered pairs, most of which come close, and of triples, most of which a glance rules out.
 _MOST_LISTED, _MOST_SHIFTED = 500, 2000
+# About log of the least delta that these classes are counted for.
+_FEW_DIGITS = -40.0
 # Of Laplace noise: its cover has the more inputs the smaller one round's eps is, 700 at these.
 _MOST_SPANNING, _WIDEST = 1_000_000, 4.0
 
@@ -63,19 +67,17 @@ def _quick_to_read(one: Shuffled) -> bool:
     """Whether a verifier computes label stealing at an eps within two seconds."""
     if not isinstance(one.source, Randomizer):
         return isinstance(one.source, Family) and not one.source.adaptive
-    triples = one.source.worst_triples()
-    if triples is None:
+    found = settled_others(one.source)
+    if found is None:
         return False
-    most = {theorems.ALL_TRIPLES: _MOST_LISTED, theorems.SHIFTED_TRIPLES: _MOST_SHIFTED}
-    if triples.theorem is theorems.SPANNING_TRIPLES:
+    if found.how == "span":
         # Values of normal noise far from 0 take a verifier half a minute each.
         return one.eps0 <= _WIDEST and one.n <= _MOST_SPANNING
-    if triples.theorem not in most:
+    most = {"listed": _MOST_LISTED, "shifts": _MOST_SHIFTED}
+    if found.how not in most:
         return True
-    x0, x1, _ = triples.triples[0]
-    outputs = midpoints(one.source, (x0, x1)).reference.size
-    types = sum(len(others) for _, _, others in triples.triples)
-    return types * outputs <= most[triples.theorem]
+    cases = cases_of(table_of(one.source), _FEW_DIGITS)
+    return sum(len(case.labels) * len(case.blanket) for case in cases) <= most[found.how]
 
 
 def _composed(part: Round, rounds: int, quantity: Quantity, value: float) -> Bound:

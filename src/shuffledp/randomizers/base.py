@@ -37,37 +37,6 @@ class WorstPairs:
 
 
 @dataclasses.dataclass(frozen=True)
-class WorstTriples:
-    """What label stealing has to look at: victim's pairs and inputs of the others (``stealing``).
-
-    Whatever the others hold and whatever the victim's pair, the bound is at most that of one of the
-    pairs here with all others holding one of the inputs that go with it.
-
-    Attributes
-    ----------
-    triples : tuple of (x0, x1, others)
-        An ordered pair and the inputs of the others that go with it; empty for noise on an
-        interval. One pair without others where the record lists the labels' laws.
-    theorem : Theorem
-        Why these are enough.
-    apart : bool
-        False where reservoir and labels are those of one pair. True where they are dominated apart:
-        the reservoir by that of the first triple's pair, the labels by those of all triples.
-    stand_ins : bool
-        Whether one of the others' inputs stands for several that are alike by symmetry.
-    before : Randomizer or None
-        What is bounded where it is not the mechanism itself: its reports are then those of
-        ``before``, processed further.
-    """
-
-    triples: tuple[tuple[Input, Input, tuple[Input, ...]], ...]
-    theorem: Theorem
-    apart: bool = False
-    stand_ins: bool = False
-    before: Randomizer | None = None
-
-
-@dataclasses.dataclass(frozen=True)
 class Parts:
     """How a randomizer is made of others, for what multiplies or mixes their pairs.
 
@@ -114,10 +83,6 @@ class Randomizer(Mechanism):
 
         Both directions are always tried; any triple gives a valid lower bound.
         """
-
-    def worst_triples(self) -> WorstTriples | None:
-        """What label stealing has to look at; None where that is not settled."""
-        return None
 
     def parts(self) -> Parts | None:
         """What it is made of; None for a mechanism of its own, which is known by its law."""

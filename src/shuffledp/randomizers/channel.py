@@ -17,9 +17,8 @@ from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.mechanism import Made
-from shuffledp.randomizers.base import Randomizer, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Randomizer, Reports, WorstPairs
 from shuffledp.randomizers.chances import choice
-from shuffledp.randomizers.discrete import all_triples
 from shuffledp.randomizers.frequency import counted, histogram
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
 from shuffledp.randomness import Choice, RandomSource
@@ -165,11 +164,6 @@ class Channel(Randomizer):
             if not np.array_equal(rows[x0], rows[x1])
         )
         return WorstPairs(pairs or ((0, 1),), ALL_PAIRS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """Every ordered pair with every input, for up to 12 inputs; 64 if no probability is 0."""
-        whole = all(float(x) > 0.0 for row in self.matrix for x in row)
-        return all_triples(len(self.matrix), whole=whole)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Those (x0, x1, x2), x0 < x1, of which the integral of (R_x0 - R_x1)^2/R_x2 is largest.

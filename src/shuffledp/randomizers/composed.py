@@ -13,14 +13,12 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.bound import Theorem
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import Made
 from shuffledp.randomizers.base import (
     Input,
     Randomizer,
     WorstPairs,
-    WorstTriples,
     randomizer_from_dict,
 )
 
@@ -141,23 +139,6 @@ class PartsRandomizer(Randomizer):
         columns = _columns(values, count)
         made = [part._checked(c) for part, c in zip(self.randomizers, columns, strict=True)]  # noqa: SLF001
         return packed(made)
-
-
-def label_triples(randomizer: Randomizer, theorem: Theorem) -> WorstTriples | None:
-    """One pair that dominates all others; None where there is not that, or a part has none.
-
-    Which laws the labels have says the record (``ball.labels``), and whether they are too many.
-    """
-    try:
-        pairs = randomizer.worst_pairs().pairs
-    except NotCertified:
-        return None
-    parts = randomizer.parts()
-    known = parts is not None and all(p.worst_triples() is not None for p in parts.randomizers)
-    if len(pairs) != 1 or not known:
-        return None
-    ((x0, x1),) = pairs
-    return WorstTriples(((x0, x1, ()),), theorem, apart=True)
 
 
 def checked_parts(given: Any) -> tuple[Randomizer, ...]:

@@ -14,7 +14,6 @@ from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Number, Switch, Whole
-from shuffledp.randomizers.base import Randomizer
 from shuffledp.randomizers.exact import discrete_gaussian
 from shuffledp.randomizers.lattice import (
     Integers,
@@ -72,9 +71,6 @@ class DiscreteGaussian(LatticeNoise):
             raise rejected("margin", self.margin, "0 where reports are not clamped")
         size = self.top + 2 * self._reach + 1
         _check.count("integers, top + 75 sigma,", size, high=_MOST_INTEGERS)
-
-    def _unclamped(self) -> Randomizer | None:
-        return DiscreteGaussian(top=self.top, sigma=self.sigma) if self.clamped else None
 
     @property
     def _margin(self) -> int:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.mechanism import LocalEpsilon, Switch
-from shuffledp.randomizers.base import Randomizer, WorstTriples
 from shuffledp.randomizers.exact import two_sided_geometric
 from shuffledp.randomizers.lattice import (
     Integers,
@@ -21,11 +20,8 @@ from shuffledp.randomizers.lattice import (
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.noise import check_step
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import SHIFTED_TRIPLES
 
 U = UNIT_ROUNDOFF
-# Largest input up to which label stealing takes all triples that span the range; then a cover.
-_MOST_SPANNING = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,20 +56,6 @@ class DiscreteLaplace(LatticeNoise):
     top: Top
     eps0: LocalEpsilon
     clamped: Switch = False
-
-    def _unclamped(self) -> Randomizer | None:
-        return DiscreteLaplace(top=self.top, eps0=self.eps0) if self.clamped else None
-
-    def worst_triples(self) -> WorstTriples | None:
-        """Those that span the range of inputs: x0 or x1 next to the other's, or that between."""
-        if self.top > _MOST_SPANNING:
-            return WorstTriples((), SHIFTED_TRIPLES, before=self._unclamped())
-        top = self.top
-        others = tuple((0, top, (x,)) for x in range(top + 1))
-        seconds = tuple((top, v, (0,)) for v in range(1, top))
-        firsts = tuple((u, top, (0,)) for u in range(1, top))
-        found = (*others, *seconds, *firsts)
-        return WorstTriples(found, SHIFTED_TRIPLES, apart=True, before=self._unclamped())
 
     @property
     def rate(self) -> float:

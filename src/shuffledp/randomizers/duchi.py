@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.levels import place
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -21,7 +21,7 @@ from shuffledp.randomizers.values import real_values, whole_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import hoeffding_ends
 from shuffledp.statistics.estimates import Aggregate
-from shuffledp.theorems import LEAST_OVERLAP, MIXED_TRIPLES
+from shuffledp.theorems import LEAST_OVERLAP
 
 _HALF = b"\x80"
 _LARGEST_SCALE = 1e150
@@ -193,10 +193,6 @@ class Duchi(IntervalMean):
     def _unbiased(self, reports: ArrayLike) -> Floats:
         sign = 2.0 * whole_reports(reports, 2) - 1.0
         return self.middle + self.half * self.scale * sign
-
-    def worst_triples(self) -> WorstTriples | None:
-        """Every other input's law is a mixture of those of the end points."""
-        return WorstTriples(((self.low, self.high, (self.low, self.high)),), MIXED_TRIPLES)
 
 
 def bits(places: Floats, eps0: float, source: RandomSource) -> np.ndarray:

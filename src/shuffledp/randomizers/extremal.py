@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import LocalEpsilon, Made
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.discrete import all_triples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, histogram
 from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
@@ -164,10 +163,6 @@ class Extremal(FrequencyRandomizer):
         np.fill_diagonal(common, self.favoured + 1)
         x0, x1 = (int(x) for x in np.unravel_index(int(common.argmin()), common.shape))
         return WorstPairs(((x0, x1),), LEAST_COMMON)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """Every ordered pair with every input, for up to 64 inputs."""
-        return all_triples(self.items, whole=True)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """The pair with the least in common; all others hold each of the inputs, up to 100."""

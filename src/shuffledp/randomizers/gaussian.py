@@ -15,18 +15,16 @@ from shuffledp import _special as special
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Positive
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomizers.noise import FARTHEST_NORMAL, normal_cells, to_lattice
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES
+from shuffledp.theorems import END_POINTS
 
 U = UNIT_ROUNDOFF
 _LARGEST_DISTANCE = 1e4
 _ROUNDS = 20
-# Label stealing is not tried for sigma below 0.3 of the interval: ratios are too heavy for it.
-_LARGEST_STEALING = 1.0 / 0.3
 # Steps of the lattice of reports: at least 2^30 and at most 2^57 to sigma, 2^40 to the interval.
 _FINEST, _COARSEST, _STEPS = 57, 30, 40
 _FEWEST_STEPS = 2**20
@@ -141,18 +139,7 @@ class Gaussian(MeanRandomizer):
         """The end points; mirrored, the other direction has the same law."""
         return WorstPairs(((self.low, self.high),), END_POINTS)
 
-    def worst_triples(self) -> WorstTriples | None:
-        """Triples that span the interval, covered by chords; None for very narrow noise."""
-        if self.distance > _LARGEST_STEALING:
-            return None
-        return WorstTriples((), SPANNING_TRIPLES)
-
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, all others at one of them (by symmetry either) or halfway."""
         middle = 0.5 * (self.low + self.high)
         return tuple((self.low, self.high, x2) for x2 in (self.low, middle))
-
-
-def _tail() -> float:
-    """P(|Z| > 38) <= 2 phi(38)/38, rounded up: 3e-316."""
-    return 3e-315

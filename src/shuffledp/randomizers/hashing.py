@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import Domain, LocalEpsilon, Positive, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.discrete import alike_triples, third_inputs
+from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.discrete import third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
 from shuffledp.randomizers.krr import respond
 from shuffledp.randomizers.values import blocks, row_reports, smallest_type
@@ -151,10 +151,6 @@ class LocalHash(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, and no worse than under a uniformly random function."""
         return WorstPairs(((0, 1),), HASHED_PAIRS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The victim's inputs or a third value."""
-        return alike_triples(self.domain)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1 or a third value: by symmetry there is no other case."""

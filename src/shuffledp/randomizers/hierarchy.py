@@ -18,10 +18,9 @@ from shuffledp.randomizers.base import (
     Randomizer,
     Reports,
     WorstPairs,
-    WorstTriples,
     randomizer_class,
 )
-from shuffledp.randomizers.composed import Options, PartsRandomizer, label_triples
+from shuffledp.randomizers.composed import Options, PartsRandomizer
 from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.randomizers.parallel import (
     aggregate_one_of,
@@ -33,7 +32,7 @@ from shuffledp.randomizers.tree import Tree
 from shuffledp.randomizers.values import whole_values
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import Aggregate, PartsAggregate, parts_of
-from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
+from shuffledp.theorems import JOINT_PAIRS
 from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -130,10 +129,6 @@ class Hierarchy(PartsRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The first and the last value: different nodes at every level."""
         return WorstPairs(((0, self.domain - 1),), JOINT_PAIRS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The first and the last value; the labels' laws level by level."""
-        return label_triples(self, PART_TRIPLES)
 
     def options(self) -> Options:
         """By the symmetry of every level."""

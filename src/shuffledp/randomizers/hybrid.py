@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
-from shuffledp.randomizers.base import Reports, WorstTriples
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.duchi import IntervalMean, bits, usable
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.piecewise import moment, spread
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import CORNER_TRIPLES, MIXED_TRIPLES
 
 _SLACK = 1e-9
 _ROOT = 405.0 * math.sqrt(241.0)
@@ -91,12 +90,6 @@ class Hybrid(IntervalMean):
     def _unbiased(self, reports: ArrayLike) -> Floats:
         far = usable(self.name, 1.0 / math.tanh(0.25 * self.eps0)) * self.half * (1.0 + _SLACK)
         return real_values(reports, self.middle - far, self.middle + far, name="reports")
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The end points; the labels' laws by corners. Duchi's alone: all laws are mixtures."""
-        if self.share == 0.0:
-            return WorstTriples(((self.low, self.high, (self.low, self.high)),), MIXED_TRIPLES)
-        return WorstTriples(((self.low, self.high, ()),), CORNER_TRIPLES, apart=True)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Also values whose interval just misses that of an end, as the others' or the victim's.

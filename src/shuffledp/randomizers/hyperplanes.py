@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.mechanism import Domain, LocalEpsilon
-from shuffledp.randomizers.base import WorstPairs, WorstTriples
+from shuffledp.randomizers.base import WorstPairs
 from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.randomizers.primes import field_size
-from shuffledp.theorems import HYPERPLANE_PAIRS, HYPERPLANE_TRIPLES
+from shuffledp.theorems import HYPERPLANE_PAIRS
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -57,10 +57,6 @@ class HyperplaneResponse(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs have one law, in both directions."""
         return WorstPairs(((0, 1),), HYPERPLANE_PAIRS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The victim's inputs, a third one on the line through them, and one off it."""
-        return WorstTriples(((0, 1, self._others),), HYPERPLANE_TRIPLES, stand_ins=self.domain > 2)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1, or a third value on or off the line through these."""

@@ -11,14 +11,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.errors import NotCertified
 from shuffledp.mechanism import OrNone, Whole
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
     Parts,
     Reports,
     WorstPairs,
-    WorstTriples,
 )
 from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomness import RandomSource
@@ -29,7 +27,7 @@ from shuffledp.statistics.estimates import (
     joined,
     parts_of,
 )
-from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
+from shuffledp.theorems import JOINT_PAIRS
 
 U = UNIT_ROUNDOFF
 
@@ -110,21 +108,6 @@ class Joint(PartsRandomizer):
         """The parts' worst pairs together, in every attribute that may differ."""
         found = composed.assignments(self.randomizers, self._differing)
         return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The worst pair of records; the labels' laws by combinations of the attributes' own.
-
-        Where several pairs may be the worst within ``hamming``, that of all records will do.
-        """
-        return composed.label_triples(self if self._one_pair else self.unrestricted(), PART_TRIPLES)
-
-    @property
-    def _one_pair(self) -> bool:
-        """Whether one pair within ``hamming`` dominates all others."""
-        try:
-            return self.hamming is None or len(self.worst_pairs().pairs) == 1
-        except NotCertified:
-            return True
 
     def options(self) -> composed.Options:
         """As for any composed randomizer; with ``hamming`` its own worst pairs for what differs."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import Domain, LocalEpsilon
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.chances import exponential, quotient, word_up
-from shuffledp.randomizers.discrete import alike_triples, third_inputs
+from shuffledp.randomizers.discrete import third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
@@ -85,10 +85,6 @@ class KRR(_Response):
         """(0, 1): all pairs are alike, in both directions."""
         return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
 
-    def worst_triples(self) -> WorstTriples | None:
-        """The victim's inputs or a third value."""
-        return alike_triples(self.k)
-
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1 or a third value: by symmetry there is no other case."""
         return third_inputs(self.k)
@@ -120,10 +116,6 @@ class BinaryRR(_Response):
     def worst_pairs(self) -> WorstPairs:
         """The one pair there is; both directions have the same law."""
         return WorstPairs(((0, 1),), TWO_INPUTS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """There are two inputs."""
-        return alike_triples(2)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0 or x1."""

@@ -12,7 +12,7 @@ from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Switch
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomizers.noise import (
     bits_for,
@@ -24,7 +24,7 @@ from shuffledp.randomizers.noise import (
 )
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES, TWO_INPUTS
+from shuffledp.theorems import END_POINTS, TWO_INPUTS
 
 U = UNIT_ROUNDOFF
 # The lattice of reports is finer than the noise by this many binary digits.
@@ -127,10 +127,6 @@ class Laplace(MeanRandomizer):
         """The end points; mirrored, the other direction has the same law."""
         theorem = TWO_INPUTS if self.binary else END_POINTS
         return WorstPairs(((self.low, self.high),), theorem)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """Triples that span the interval, covered by chords."""
-        return WorstTriples((), SPANNING_TRIPLES)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, others at one of them (by symmetry either) or halfway."""

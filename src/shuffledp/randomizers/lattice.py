@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import abstractmethod
 from typing import Annotated, Any
@@ -14,19 +13,15 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.mechanism import Whole
-from shuffledp.randomizers.base import Randomizer, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import RefusedRows, real_values, whole_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import CLAMPED_END_POINTS, END_POINTS, SHIFTED_TRIPLES
+from shuffledp.theorems import CLAMPED_END_POINTS, END_POINTS
 
 U = UNIT_ROUNDOFF
 Integers = npt.NDArray[np.int64]
-# Up to this many classes are kept as they are, so that small n is exact.
-MOST_ATOMS = 1024
 Top = Annotated[int, Whole(high=_check.LARGEST_DOMAIN)]
-# Largest input up to which label stealing evaluates all shifts that may matter: 460 of them.
-_MOST_SHIFTS = 28
 
 
 class LatticeNoise(MeanRandomizer):
@@ -37,10 +32,6 @@ class LatticeNoise(MeanRandomizer):
 
     top: Top
     clamped: bool
-
-    @abstractmethod
-    def _unclamped(self) -> Randomizer | None:
-        """The same without clamping; None where there is none."""
 
     @abstractmethod
     def _noise(self, size: int, source: RandomSource) -> Integers:
@@ -54,10 +45,6 @@ class LatticeNoise(MeanRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
         return WorstPairs(((0, self.top),), CLAMPED_END_POINTS if self.clamped else END_POINTS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """Those that span the range, and all with x1 between x and x0; the ends first."""
-        return _shifts(self.top, self._unclamped())
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, all others at one of them or in the middle."""
@@ -101,21 +88,3 @@ class LatticeNoise(MeanRandomizer):
 
     def _inputs(self, inputs: tuple[Any, ...]) -> list[int]:
         return [_check.count("input", x, low=0, high=self.top) for x in inputs]
-
-
-def _shifts(top: int, before: Randomizer | None) -> WorstTriples | None:
-    """(x0, x1, (x,)) that span 0 .. top, or with x < x1 < x0; by shifts, mirror images once.
-
-    For symmetric log-concave noise all others are dominated by these (Lemma 5.6 (i)).
-    """
-    if top > _MOST_SHIFTS:
-        return None
-    found = []
-    for u, v in itertools.product(range(-top, top + 1), repeat=2):
-        low, high = min(u, v, 0), max(u, v, 0)
-        kept = high - low == top or (0 < v < u <= top)
-        if u != v and kept and (u, v) >= (-u, -v):
-            found.append((u - low, v - low, (-low,)))
-    # The pair of the end points comes first: its reservoir dominates.
-    found.sort(key=lambda triple: -abs(triple[0] - triple[1]))
-    return WorstTriples(tuple(found), SHIFTED_TRIPLES, apart=True, before=before)

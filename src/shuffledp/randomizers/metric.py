@@ -9,11 +9,10 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, Positive
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
@@ -184,9 +183,3 @@ class MetricLaplace(MeanRandomizer):
         if not self.eps0 >= LEAST_EPS0:
             raise NotCertified(f"metric-laplace: eps0 = {self.eps0:g}: no sampler below 2^-50")
         return self._bits
-
-
-def _both(mirrored: Array, rows: Array, kept: npt.NDArray[np.bool_]) -> Array:
-    """Inputs 0 and 1 exchanged, from right to left, followed by the same as they are."""
-    left, right = mirrored[:2][:, kept], rows[:2][:, kept]
-    return np.concatenate([left[::-1, ::-1], right], axis=1)

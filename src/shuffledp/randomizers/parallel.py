@@ -18,7 +18,6 @@ from shuffledp.randomizers.base import (
     Randomizer,
     Reports,
     WorstPairs,
-    WorstTriples,
 )
 from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
@@ -31,7 +30,7 @@ from shuffledp.statistics.estimates import (
     joined,
     parts_of,
 )
-from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
+from shuffledp.theorems import JOINT_PAIRS
 
 _UNIT = 1 << 64
 
@@ -109,10 +108,6 @@ class Parallel(PartsRandomizer):
         """The parts' worst pairs together."""
         found = composed.assignments(self.randomizers, len(self.randomizers))
         return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The parts' worst pairs together; the labels' laws by combinations of the parts' own."""
-        return composed.label_triples(self, PART_TRIPLES)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All parts' first triples, then their second ones, and so on."""

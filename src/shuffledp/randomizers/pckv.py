@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, Switch, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.frequency import (
     SETS,
     FrequencyRandomizer,
@@ -26,7 +26,7 @@ from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.values import smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import MeanEstimate
-from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP
+from shuffledp.theorems import LEAST_OVERLAP
 
 _LARGEST_SET = 10**6
 
@@ -232,10 +232,6 @@ class PCKVGRR(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The same keys with values +1 and -1; exchanged, the law is the same."""
         return WorstPairs(((0, 1),), LEAST_OVERLAP)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The same keys with opposite values; the labels' laws by corners of the overlaps."""
-        return WorstTriples(((0, 1, ()),), CORNER_TRIPLES, apart=True)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold one of the two sets, or as little of them as they can.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
-from shuffledp.randomizers.base import Reports, WorstTriples
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.duchi import IntervalMean, usable
 from shuffledp.randomizers.levels import half_grown
@@ -19,7 +19,6 @@ from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.noise import to_lattice
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import CORNER_TRIPLES
 
 _SLACK = 1e-9
 _FINEST = 30
@@ -82,10 +81,6 @@ class Piecewise(IntervalMean):
     def _unbiased(self, reports: ArrayLike) -> Floats:
         far = self.half * self.reach * (1.0 + _SLACK)
         return real_values(reports, self.middle - far, self.middle + far, name="reports")
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The end points; the labels' laws by corners."""
-        return WorstTriples(((self.low, self.high, ()),), CORNER_TRIPLES, apart=True)
 
 
 def lattice(eps0: float) -> tuple[int, int]:

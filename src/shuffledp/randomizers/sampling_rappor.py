@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.discrete import alike_triples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
 from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.unary import RAPPOR
 from shuffledp.randomizers.values import packed_reports
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import FEWEST_SHARED, OVERLAP_TRIPLES
+from shuffledp.theorems import FEWEST_SHARED
 
 U = UNIT_ROUNDOFF
 _LARGEST_SET = 100
@@ -29,8 +28,6 @@ _DEEPEST = 230.0
 _RAREST = -100.0
 # ... and triples of inputs are looked at, as long as there are not too many classes.
 _MOST_CLASSES = 60_000
-# Items of a user up to which all overlaps of three sets are searched: 1,300 of them.
-_MOST_SEARCHED = 6
 
 
 _SetSize = Annotated[int, Whole(high=lambda m: min(m.d - 1, _LARGEST_SET))]
@@ -186,14 +183,6 @@ class SamplingRAPPOR(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """Two windows that share as few items as they can; exchanged, the law is the same."""
         return WorstPairs(((0, self.s % self.d),), FEWEST_SHARED)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """For one item each all triples are alike; else all sizes of the overlaps of three sets."""
-        if self.s == 1:
-            return alike_triples(self.d)
-        if self.s > _MOST_SEARCHED:
-            return None
-        return WorstTriples(((0, self.s % self.d, ()),), OVERLAP_TRIPLES, apart=True)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold one of the two sets or, if there are not too many classes, a third."""

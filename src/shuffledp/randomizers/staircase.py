@@ -18,13 +18,11 @@ from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.randomizers.additive import IntervalNoise
-from shuffledp.randomizers.base import WorstTriples
 from shuffledp.randomizers.chances import choice, exponential, quotient, times, whole_units
 from shuffledp.randomizers.exact import geometric
 from shuffledp.randomizers.noise import Cells, check_step, laplace_reach
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import BITS, Choice, Integers, RandomSource, Words
-from shuffledp.theorems import CORNER_TRIPLES
 
 U = UNIT_ROUNDOFF
 Inputs = list[Fraction]
@@ -91,10 +89,6 @@ class Staircase(IntervalNoise):
         """g^p + b (1 - g^p)."""
         g = self._g**power
         return g + math.exp(-self.eps0) * (1.0 - g)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The end points; the labels' laws by corners."""
-        return WorstTriples(((self.low, self.high, ()),), CORNER_TRIPLES, apart=True)
 
     def _place(self, x: Any) -> Fraction:
         """The input in units of the interval, exactly."""

@@ -18,7 +18,6 @@ from shuffledp.randomizers.base import (
     Randomizer,
     Reports,
     WorstPairs,
-    WorstTriples,
 )
 from shuffledp.randomizers.parallel import aggregate_of
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
@@ -111,13 +110,6 @@ class PoissonSubsample(composed.PartsRandomizer):
     def parameters(self) -> dict[str, Any]:
         """The mechanism as a table, and the rate."""
         return {"randomizer": self.randomizer.to_dict(), "rate": self.rate}
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The mechanism's own, but those of noise: a constant output passes through all of them."""
-        found = self.randomizer.worst_triples()
-        if found is None or not found.triples or (found.apart and found.triples[0][2]):
-            return None
-        return found
 
     def worst_pairs(self) -> WorstPairs:
         """The mechanism's own: convex order of G passes to the mixture with a constant."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import Domain, Follows, LocalEpsilon, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
-from shuffledp.randomizers.discrete import alike_triples, third_inputs
+from shuffledp.randomizers.discrete import third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
 from shuffledp.randomizers.values import blocks, refuse_rows, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
@@ -84,10 +84,6 @@ class SubsetSelection(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, in both directions."""
         return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The victim's inputs or a third value."""
-        return alike_triples(self.d)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1 or a third value: by symmetry there is no other case."""

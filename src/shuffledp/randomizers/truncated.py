@@ -20,7 +20,7 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.randomizers import truncated_cells
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import bits_for, middles, to_lattice
@@ -104,10 +104,6 @@ class ClampedLaplace(_BoundedLaplace):
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
         return WorstPairs(((self.low, self.high),), END_POINTS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """Those of Laplace, whose reports these are, processed further."""
-        return self._laplace.worst_triples()
 
     def variance(self, frequency: float = 0.0) -> float:
         """s^2 (2 - e^{-((high - low)/2 + margin)/s}): the largest, at the middle."""

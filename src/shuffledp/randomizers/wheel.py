@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Follows, LocalEpsilon, Positive, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.discrete import alike_triples
+from shuffledp.randomizers.base import Reports, WorstPairs
 from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
 from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.sets import item_sets
@@ -181,10 +180,6 @@ class Wheel(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The envelope of all pairs; exchanged, it is the same."""
         return WorstPairs((_ENVELOPE,), ENVELOPE)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """For one item each: arcs of any three items are independent, so all triples are alike."""
-        return alike_triples(self.domain) if self.s == 1 else None
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Two disjoint sets; all others hold one of them or, in a large domain, a third."""
