@@ -307,7 +307,10 @@ def large_delta_words(delta: float, n: int) -> str:
     """What is wrong with a delta above 1 over the number of messages; nothing of a smaller one."""
     if delta * n <= 1.0:
         return ""
-    said = outward(delta, up=True, digits=4)
+    # A number that was typed is printed as it was typed; one that was computed is rounded up.
+    said = f"{delta:.4g}"
+    if float(said) != delta:
+        said = outward(delta, up=True, digits=4)
     if float(said) >= 1.0 > delta:
         said = repr(float(delta))
     return (

@@ -108,8 +108,8 @@ for make in (lambda **k: sd.Laplace(eps0=1.0, **k), lambda **k: sd.Gaussian(sigm
 case("(high - low)/sigma", 1e5, "a finite number > 0 and <= 10000", lambda: sd.Gaussian(sigma=1e-5))
 for v in [1, "no", None]:
     case("binary", v, "True or False", lambda v=v: sd.Laplace(eps0=1.0, binary=v))
-for v in ["krr", "", None, 7]:
-    case("randomizer name", v, "one of binary-rr, blh, channel", lambda v=v: randomizer_class(v))
+for v in ["krrr", "", None, 7]:
+    case("randomizer name", v, "a mechanism such as ", lambda v=v: randomizer_class(v))
 case(
     "k-rr parameter",
     "d",

@@ -133,7 +133,7 @@ BAD = [
     ("randomizer.k", 10**12, "randomizer.k = 1000000000000"),
     ("randomizer.k", None, "randomizer.k is missing"),
     ("randomizer.q", 1, "k-rr parameter = 'q': wanted one of k, eps0"),
-    ("randomizer.name", "krr", "randomizer.name = 'krr': wanted one of binary-rr"),
+    ("randomizer.name", "krrr", "randomizer.name = 'krrr': wanted a mechanism such as k-rr"),
     ("randomizer.name", None, "randomizer.name is missing"),
     ("randomizer", 7, "randomizer = 7"),
     (
@@ -291,4 +291,4 @@ def test_schema_names_every_table_and_randomizer():
     text = json.dumps(json_schema())
     for word in ("minimum_batch", "k-rr", "channel", "generic", "rounds"):
         assert word in text
-    assert json.loads(run("schema").stdout) == json_schema()
+    assert json.loads(run("list", "schema").stdout) == json_schema()

@@ -144,7 +144,7 @@ def test_a_parameter_missing_in_one_part_alone():
         (("k-rr", "--eps0", 2, "-n", 5, *TARGET), "--k is missing: what can be solved for is eps0"),
         (("k-rr", "k=4", "-n", 5, *TARGET), "unexpected extra argument (k=4)"),
         (("k-rr", "--k", 1, "-n", 5, *TARGET), "k = 1"),
-        (("k-r", "--k", 1), "No such command 'k-r'"),
+        (("k-r", "--k", 1), "mechanism = 'k-r': wanted a mechanism such as k-rr"),
         (
             (*KRR, "--find", "rounds", "-n", 5, "--epsilon", 1e-3, "--delta", 1e-9),
             "does not meet eps = 0.001",

@@ -1,4 +1,4 @@
-"""``shuffledp compare-bounds``: what the library says, as text and as JSON."""
+"""``shuffledp epsilon --analysis all``: what the library says, as text and as JSON."""
 
 import json
 
@@ -8,7 +8,8 @@ from click.testing import CliRunner
 import shuffledp as sd
 from shuffledp.cli import main
 
-ASK = ["compare-bounds", "k-rr", "--k", "4", "--eps0", "0.4", "-n", "3000", "--delta", "1e-4"]
+EVERY = ["--analysis", "all"]
+ASK = ["epsilon", "k-rr", "--k", "4", "--eps0", "0.4", "-n", "3000", "--delta", "1e-4", *EVERY]
 
 
 def test_text_has_a_line_for_every_analysis():
@@ -29,8 +30,8 @@ def test_json_is_the_comparison():
 
 
 def test_generic_and_slow():
-    ask = ["compare-bounds", "generic", "--eps0", "1", "--adaptive", "-n", "50", "--delta", "1e-2"]
-    result = CliRunner().invoke(main, [*ask, "--slow", "--json"])
+    ask = ["epsilon", "generic", "--eps0", "1", "--adaptive", "-n", "50", "--delta", "1e-2"]
+    result = CliRunner().invoke(main, [*ask, "--analysis", "all-slow", "--json"])
     rows = {row["analysis"]: row for row in json.loads(result.output)["rows"]}
     assert rows["clone-binomial-sums"]["epsilon"] == pytest.approx(
         rows["clone"]["epsilon"], rel=1e-4
@@ -38,7 +39,9 @@ def test_generic_and_slow():
     assert rows["blanket"]["epsilon"] is None
 
 
-@pytest.mark.parametrize("wrong", [["--delta", "2"], ["--delta", "x"], ["-n", "0"]])
+@pytest.mark.parametrize(
+    "wrong", [["--delta", "2"], ["--delta", "x"], ["-n", "0"], ["--plot", "x.svg"]]
+)
 def test_refusals_are_one_line(wrong):
     result = CliRunner().invoke(main, [*ASK, *wrong])
     assert result.exit_code == 2

@@ -65,7 +65,7 @@ def alone(extra, args):
 
 def test_a_curve_is_drawn_with_plot_alone(tmp_path):
     krr = ["k-rr", "--k", 3, "--eps0", 1, "-n", 50]
-    alone("plot", ["curve", *krr, "--points", 3, "--plot", tmp_path / "x.svg"])
+    alone("plot", ["delta", *krr, "--curve", "0:1:3", "--plot", tmp_path / "x.svg"])
     assert (tmp_path / "x.svg").exists()
 
 

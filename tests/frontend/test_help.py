@@ -10,14 +10,14 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.cli.mechanisms import by_task, task_of
+from shuffledp.cli.mechanisms import by_task, mechanism_options, task_of
 from shuffledp.mechanism import mechanism_class, parameters_of
 
 NAMES = [*sd.randomizer_names(), *sd.protocol_names()]
 
 
-def options(command, name):
-    return {option.name: option for option in main.commands[command].commands[name].params}
+def options(name, *, partial=False):
+    return {option.name: option for option in mechanism_options(name, partial=partial)}
 
 
 def words_of(cls):
@@ -28,8 +28,8 @@ def words_of(cls):
 def test_every_parameter_is_explained_by_its_own_class(name):
     cls = mechanism_class(name)
     documented = " ".join(inspect.getdoc(cls).replace("``", "").split())
-    for command in ("epsilon", "calibrate", "curve"):
-        found = options(command, name)
+    for partial in (False, True):
+        found = options(name, partial=partial)
         for key in words_of(cls):
             words = found[key].help
             assert words, (name, key)
@@ -73,7 +73,7 @@ def test_mechanisms_are_listed_by_task():
     assert heads == [*found]
     for name in [*NAMES, "generic"]:
         assert len(re.findall(rf"^  {name} ", shown, re.MULTILINE)) == 1
-    rows = json.loads(CliRunner().invoke(main, ["randomizers", "--json"]).stdout)
+    rows = json.loads(CliRunner().invoke(main, ["list", "mechanisms", "--json"]).stdout)
     assert {row["name"]: row["task"] for row in rows}["wheel"] == GROUPS["wheel"]
 
 
@@ -98,8 +98,8 @@ def test_a_shell_completes_words(typed, wanted):
 def test_required_and_optional_parameters():
     for name in NAMES:
         for key, _, default, _, _ in parameters_of(mechanism_class(name)):
-            assert options("epsilon", name)[key].required is (default is inspect.Parameter.empty)
-            assert options("calibrate", name)[key].required is False
+            assert options(name)[key].required is (default is inspect.Parameter.empty)
+            assert options(name, partial=True)[key].required is False
     shown = CliRunner().invoke(main, ["calibrate", "laplace", "--help"]).stdout
     assert "[default: 1.0]" in shown.replace("(1.0)", "1.0")
 

@@ -224,7 +224,7 @@ def test_answers_become_a_file(monkeypatch, tmp_path):
 def test_what_is_wrong_is_asked_again(monkeypatch, tmp_path):
     (tmp_path / "deployment.toml").write_text("mine")
     given = [
-        *("krr", "k-rr"),
+        *("krrr", "k-rr"),
         *("5", "-2", "5", "2"),
         *("many", "1000", "", "2000", "", "1000", "", "", ""),
         *("2", "", "", ""),
@@ -235,7 +235,7 @@ def test_what_is_wrong_is_asked_again(monkeypatch, tmp_path):
     result = answered(monkeypatch, tmp_path, *given)
     assert result.exit_code == 0, result.stderr
     for words in (
-        "mechanism = 'krr': wanted one of",
+        "mechanism = 'krrr': wanted a mechanism such as k-rr",
         "eps0 = -2.0: wanted",
         "users = 'many': wanted a whole number",
         "population.minimum_batch = 2000: wanted at most 1,000",

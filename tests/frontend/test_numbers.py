@@ -1,4 +1,4 @@
-"""epsilon, delta, curve, randomizers, analyses on the command line."""
+"""epsilon, delta, their curves, and the lists on the command line."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.mechanism import mechanism_class, parameters_of
+from shuffledp.mechanism import mechanism_class, parameters_of, spelled
 
 KRR = ["k-rr", "--k", "10", "--eps0", "4"]
 
@@ -80,7 +80,7 @@ def test_every_randomizer_has_its_command(name):
     assert result.exit_code == 0
     for one in parameters_of(mechanism_class(name)):
         assert f"--{one.name}" in result.stdout
-    assert name in run("randomizers").stdout
+    assert name in run("list", "mechanisms").stdout
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json"])
@@ -94,7 +94,7 @@ def test_channel_from_a_file(tmp_path, suffix):
 
 
 def test_profile_as_csv():
-    result = run("curve", *KRR, "-n", 1000, "--points", 3, "--from", 0, "--to", 1)
+    result = run("delta", *KRR, "-n", 1000, "--curve", "0:1:3")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert [float(r["epsilon"]) for r in rows] == [0.0, 0.5, 1.0]
     assert all(float(r["delta_lower"]) <= float(r["delta_upper"]) for r in rows)
@@ -102,17 +102,23 @@ def test_profile_as_csv():
 
 
 def test_curve_over_n_as_csv_and_json():
-    args = ["--over", "n", "--delta", "1e-6", "--points", 3, "--from", 10, "--to", 1000]
-    rows = list(csv.DictReader(io.StringIO(run("curve", *KRR, *args).stdout)))
+    args = ["--delta", "1e-6", "--curve", "10:1000:3"]
+    rows = list(csv.DictReader(io.StringIO(run("epsilon", *KRR, *args).stdout)))
     assert [int(r["n"]) for r in rows] == [10, 100, 1000]
-    found = json.loads(run("curve", *KRR, *args, "--json").stdout)
+    found = json.loads(run("epsilon", *KRR, *args, "--json").stdout)
     assert [repr(b["upper"]) for b in found] == [r["epsilon_upper"] for r in rows]
 
 
-@pytest.mark.parametrize("over", [["-n", "100"], ["--over", "n", "--delta", "1e-3", "--to", "500"]])
-def test_curve_plot(tmp_path, over):
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["delta", *KRR, "-n", 100, "--curve", "0:3:4"],
+        ["epsilon", *KRR, "--delta", "1e-3", "--curve", "100:500:4"],
+    ],
+)
+def test_curve_plot(tmp_path, asked):
     path = tmp_path / "c.svg"
-    result = run("curve", *KRR, *over, "--points", 4, "--plot", path)
+    result = run(*asked, "--plot", path)
     assert result.exit_code == 0
     assert path.read_text().startswith("<?xml")
     assert [p.name for p in tmp_path.iterdir()] == ["c.svg"]
@@ -137,8 +143,11 @@ def test_help_keeps_its_lines(command):
 
 
 def test_lists_as_json():
-    assert {a["key"] for a in json.loads(run("analyses", "--json").stdout)} >= {"blanket", "local"}
-    assert "generic" in {r["name"] for r in json.loads(run("randomizers", "--json").stdout)}
+    assert {a["key"] for a in json.loads(run("list", "theorems", "--json").stdout)} >= {
+        "blanket",
+        "local",
+    }
+    assert "generic" in {r["name"] for r in json.loads(run("list", "mechanisms", "--json").stdout)}
 
 
 BAD = {
@@ -159,17 +168,23 @@ BAD = {
     "sigma = 0.0": ["epsilon", "gaussian", "--sigma", 0, "-n", 9, "--delta", 0.1],
     "analysis = 'x'": ["epsilon", *KRR, "-n", 10, "--delta", 0.1, "--analysis", "x"],
     "trust = 'x'": ["epsilon", *KRR, "-n", 10, "--delta", 0.1, "--trust", "x"],
-    "rtol = 0.0": ["epsilon", *KRR, "-n", 10, "--delta", 0.1, "--rtol", 0],
     "'--eps0'": ["epsilon", "k-rr", "--k", 10, "-n", 10, "--delta", 0.1],
     "No such option '--foo'": ["epsilon", *KRR, "-n", 10, "--delta", 0.1, "--foo"],
-    "No such command 'nope'": ["epsilon", "nope"],
+    "mechanism = 'nope'": ["epsilon", "nope"],
+    "what = 'nope'": ["list", "nope"],
     "no such file": ["epsilon", "channel", "--matrix", "no.csv", "-n", 9, "--delta", 0.1],
-    "over = 'k'": ["curve", *KRR, "--over", "k"],
-    "n is missing": ["curve", *KRR],
-    "delta is missing": ["curve", *KRR, "--over", "n"],
-    "points = 1": ["curve", *KRR, "-n", 10, "--points", 1],
-    "to = 1.0: wanted more than": ["curve", *KRR, "-n", 10, "--from", 2, "--to", 1],
-    "plot = 'x.gif'": ["curve", *KRR, "-n", 10, "--plot", "x.gif"],
+    "n is missing": ["epsilon", *KRR, "--delta", 0.1],
+    "epsilon is missing": ["delta", *KRR, "-n", 10],
+    "epsilon = 1.0: wanted none": ["delta", *KRR, "-n", 10, "--epsilon", 1, "--curve"],
+    "curve points = 1": ["delta", *KRR, "-n", 10, "--curve", "0:1:1"],
+    "curve = '3': wanted FROM:TO": ["delta", *KRR, "-n", 10, "--curve", "3"],
+    "curve = 'a'": ["delta", *KRR, "-n", 10, "--curve", "a:b"],
+    "curve to = 1.0: wanted more than": ["delta", *KRR, "-n", 10, "--curve", "2:1"],
+    "plot = 'x.gif'": ["delta", *KRR, "-n", 10, "--plot", "x.gif"],
+    "rounds = 0": ["epsilon", *KRR, "-n", 10, "--delta", 0.1, "--rounds", 0],
+    "none with --rounds": [
+        *("epsilon", *KRR, "-n", 10, "--delta", 0.1, "--rounds", 2, "--analysis", "clone"),
+    ],
     "figure = 'gif'": ["account", "x.toml", "--figure", "gif"],
     "'x.toml': no such file": ["account", "x.toml"],
     "'x.json': no such file": ["verify", "x.json"],
@@ -205,3 +220,28 @@ def test_bad_matrix(tmp_path, content, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["krr", "K-RR", "k_rr", "GRR", "randomized-response"])
+def test_a_mechanism_by_another_spelling(name):
+    args = ["--k", 10, "--eps0", 4, "-n", "10,000", "--delta", "1e-6", "--json"]
+    assert run("epsilon", name, *args).stdout == run("epsilon", "k-rr", *args).stdout
+
+
+def test_no_two_mechanisms_share_a_spelling():
+    names = [*sd.randomizer_names(), *sd.protocol_names()]
+    every = [one for name in names for one in (name, *mechanism_class(name).aliases)]
+    assert len({one.replace("-", "") for one in every}) == len(every)
+    assert all(spelled(one.upper()) in names for one in every)
+
+
+def test_a_typed_delta_is_printed_as_it_was_typed():
+    done = run("epsilon", *KRR, "-n", "1,000", "--delta", "0.002")
+    assert "delta = 0.002 is above 1/n = 1/1,000" in done.stderr
+
+
+@pytest.mark.parametrize("n", ["1,00", "1,0000", ",100", "1,,000"])
+def test_commas_that_group_nothing_are_refused(n):
+    result = run("epsilon", *KRR, "-n", n, "--delta", 0.1)
+    assert result.exit_code == 2
+    assert f"n = '{n}': wanted a whole number" in result.stderr

@@ -66,9 +66,10 @@ COMMANDS = {
     "estimate": (["estimate", "--reports", "r.parquet"], ["--output"], ["r.parquet"]),
     "estimate hashed": (["estimate", "--reports", "rh.parquet", "--candidates", "items.txt"],
                         ["--output"], ["rh.parquet", "items.txt"]),
-    "curve": (["curve", "channel", "--matrix", "matrix.csv", "-n", "100", "--points", "2"],
+    "delta": (["delta", "channel", "--matrix", "matrix.csv", "-n", "100", "--curve", "0:1:2"],
               ["--plot"], ["matrix.csv"]),
-    "curve parts": (["curve", "joint", "--randomizers", "parts.json", "-n", "100", "--points", "2"],
+    "delta parts": (["delta", "joint", "--randomizers", "parts.json", "-n", "100",
+                     "--curve", "0:1:2"],
                     ["--plot"], ["parts.json"]),
 }  # fmt: skip
 WAYS = ("itself", "dotted", "symbolic link", "chain of links", "hard link", "linked folder")

@@ -40,9 +40,9 @@ def test_the_core_works_without_extras_and_names_the_one_that_is_missing(tmp_pat
     krr = ["k-rr", "--k", "3", "--eps0", "1", "-n", "50"]
     assert run("epsilon", *krr, "--delta", 0.01, base=base).returncode == 0
     assert run("delta", *krr, "--epsilon", 0.1, base=base).returncode == 0
-    assert run("curve", *krr, "--points", 3, base=base).returncode == 0
+    assert run("delta", *krr, "--curve", "0:1:3", base=base).returncode == 0
     for args, needs, install in [
-        (["curve", *krr, "--plot", tmp_path / "x.png"], "needs matplotlib, which is", "plot"),
+        (["delta", *krr, "--plot", tmp_path / "x.png"], "needs matplotlib, which is", "plot"),
         (["account", "x.toml"], "pydantic and matplotlib", "account"),
         (["verify", "x.json"], "needs pydantic, which is", "verify"),
         (["run", "x.toml", "--input", "x.csv", "--output", "y.csv"], "needs", "run"),
@@ -55,20 +55,7 @@ def test_the_core_works_without_extras_and_names_the_one_that_is_missing(tmp_pat
 
 
 def test_a_reader_that_stops_early_gets_no_traceback():
-    args = [
-        "curve",
-        "k-rr",
-        "--k",
-        "3",
-        "--eps0",
-        "1",
-        "-n",
-        "12",
-        "--points",
-        "4000",
-        "--rtol",
-        "0.1",
-    ]
+    args = ["delta", "k-rr", "--k", "3", "--eps0", "1", "-n", "12", "--curve", "0:1:4000"]
     with subprocess.Popen(
         [*COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

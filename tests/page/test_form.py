@@ -55,7 +55,7 @@ def test_what_is_missing_odd_or_unknown_is_named():
     full = {"mechanism": "k-rr", "k": "4", "eps0": "1", **BASE}
     for change, words in (
         ({"mechanism": ""}, "mechanism is missing"),
-        ({"mechanism": "rr"}, "mechanism = 'rr': wanted one of binary-rr"),
+        ({"mechanism": "rrr"}, "mechanism = 'rrr': wanted a mechanism such as k-rr"),
         ({"k": ""}, "k is missing: wanted Domain size"),
         ({"k": "four"}, "k = 'four': wanted a whole number"),
         ({"n": ""}, "n is missing"),

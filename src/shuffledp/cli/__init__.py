@@ -1,4 +1,4 @@
-"""The command line: ``shuffledp epsilon | delta | curve | account | verify | ...``.
+"""The command line: ``shuffledp epsilon | delta | account | verify | ...``.
 
 It formats what a Bound says and knows no numerics. Each command is imported when it is called;
 extras (matplotlib, pydantic) are imported by the commands that need them, when they
@@ -19,7 +19,7 @@ __all__ = ["main"]
 
 EPILOG = """\b
 A first run:
-  shuffledp randomizers
+  shuffledp list mechanisms
   shuffledp epsilon k-rr --k 10 --eps0 4 -n 10000 --delta 1e-6
   shuffledp init
   shuffledp account deployment.toml
@@ -36,10 +36,8 @@ certified number exists for it (one line on stderr says why); 3 verify could not
 _MODULES = {
     "epsilon": "numbers",
     "delta": "numbers",
-    "curve": "numbers",
     "calibrate": "calibrate",
     "compare": "compare",
-    "compare-bounds": "compare_bounds",
     "plan": "plan",
     "init": "init",
     "account": "files",
@@ -50,15 +48,15 @@ _MODULES = {
     "simulate": "run",
     "estimate": "run",
     "page": "page",
-    "randomizers": "tables",
-    "analyses": "tables",
-    "schema": "files",
+    "list": "lists",
 }
+# A command whose name is one of Python's own has another there.
+_CALLED = {"list": "listed"}
 
 
 def _imported(name: str) -> click.Command:
     module = import_module(f"shuffledp.cli.{_MODULES[name]}")
-    return getattr(module, name.replace("-", "_"))
+    return getattr(module, _CALLED.get(name, name))
 
 
 @click.group(

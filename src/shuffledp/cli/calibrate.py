@@ -21,12 +21,12 @@ from shuffledp.calibration import (
 from shuffledp.calibration import calibrate as solve
 from shuffledp.cli.mechanisms import (
     GENERIC,
+    MechanismCommand,
     Source,
     accountant,
-    mechanism_group,
     source_from_dict,
 )
-from shuffledp.cli.numbers import VIEW, added_noise, warn_of_delta
+from shuffledp.cli.numbers import JSON, ROUNDS, TRUST, VIEW, added_noise, warn_of_delta
 from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json
 from shuffledp.cli.types import Number, Whole
@@ -50,6 +50,9 @@ _RANGES: dict[str, tuple[float, float]] = {
     "rate": (1e-12, 1.0),
 }
 _LEAST_COIN = 2.0**-40
+# How near the value is to one that does not meet the target, relatively, of sums: an answer takes
+# seconds there.
+_NEAR_SUMS = 1e-3
 # What is solved for where --added has no scale.
 _ADDED = "added.scale"
 
@@ -82,7 +85,6 @@ def _calibrate(
     rounds: int | None,
     find: str | None,
     trust: Any,
-    rtol: float,
     as_json: bool,
     **view: Any,
 ) -> None:
@@ -98,12 +100,12 @@ def _calibrate(
         if kind is not None:
             found: Any = _added(description, settings, seen, kind)
         elif seen and key != "n":
-            found = _of_sums(description, key, settings, seen, rtol)
+            found = _of_sums(description, key, settings, seen)
         elif key in _TARGETS:
             source = source_from_dict(description)
-            found = _target(source, key, {**settings, **seen}, rtol)
+            found = _target(source, key, {**settings, **seen})
         else:
-            found = _noise(description, key, settings, rtol)
+            found = _noise(description, key, settings)
     if isinstance(found, Calibration):
         warn_of_delta(found.delta, found.n)
     else:
@@ -173,7 +175,6 @@ def _of_sums(
     key: str,
     settings: dict[str, Any],
     seen: dict[str, Any],
-    rtol: float,
 ) -> Any:
     """A parameter of the mechanism whose sums are seen, or eps or delta of them, a bound."""
     if seen["view"] != "sums":
@@ -201,7 +202,7 @@ def _of_sums(
         find=_NOISE[key],  # type: ignore[arg-type]
         low=low,
         high=high,
-        rtol=max(rtol, 1e-3),
+        rtol=_NEAR_SUMS,
         **settings,
     )
 
@@ -222,19 +223,19 @@ def _typed(name: str) -> str:
     return "-n" if name == "n" else f"--{name}"
 
 
-def _target(source: Source, key: str, settings: dict[str, Any], rtol: float) -> Any:
+def _target(source: Source, key: str, settings: dict[str, Any]) -> Any:
     """Solve for users or rounds, or evaluate eps or delta, which is a bound."""
     if key == "n":
         return required_users(source, **settings)
     if key == "rounds":
         return most_rounds(source, **settings)
     rounds, n, trust = settings.pop("rounds", 1), settings.pop("n"), settings.pop("trust")
-    one = accountant(source, n, rtol=rtol, trust=trust)
+    one = accountant(source, n, trust=trust)
     made = one if rounds == 1 else one.compose(rounds=rounds)
     return made.epsilon(**settings) if key == "epsilon" else made.delta(**settings)
 
 
-def _noise(description: dict[str, Any], key: str, settings: dict[str, Any], rtol: float) -> Any:
+def _noise(description: dict[str, Any], key: str, settings: dict[str, Any]) -> Any:
     """Solve for a parameter of the mechanism or of its parts."""
     name = description["name"]
 
@@ -248,14 +249,14 @@ def _noise(description: dict[str, Any], key: str, settings: dict[str, Any], rtol
     if key == "blankets":
         found = fewest(build, most=_most_blankets(settings["n"]), **settings)
     elif key in {"f", "p"}:
-        found = _coin(build, key, settings, rtol)
+        found = _coin(build, key, settings)
     else:
         direction = _NOISE.get(key, _LARGEST if name == "poisson-subsample" else _SMALLEST)
         low, high = _RANGES[key]
         if key == "distance":
             # Left out it is the largest there is.
             high = float(getattr(source_from_dict(description), key))
-        found = solve(build, find=direction, low=low, high=high, rtol=rtol, **settings)  # type: ignore[arg-type]
+        found = solve(build, find=direction, low=low, high=high, **settings)  # type: ignore[arg-type]
     return dataclasses.replace(found, what=key)
 
 
@@ -264,9 +265,7 @@ def _most_blankets(n: Any) -> int:
     return max((_check.LARGEST_COUNT - 1) // _check.count("n", n), 1)
 
 
-def _coin(
-    build: Callable[[float], Source], key: str, settings: dict[str, Any], rtol: float
-) -> Calibration:
+def _coin(build: Callable[[float], Source], key: str, settings: dict[str, Any]) -> Calibration:
     """The least noise of a protocol's coin: the smallest f, or the p nearest to 1."""
     protocol: Any = build(0.25)
     noisiest = protocol.coin()[1]
@@ -275,7 +274,6 @@ def _coin(
         find=_SMALLEST,
         low=_LEAST_COIN,
         high=noisiest * (1.0 - 1e-9),
-        rtol=rtol,
         **settings,
     )
     if key == "f":
@@ -345,7 +343,7 @@ def _filled(description: Mapping[str, Any], key: str, value: Any) -> dict[str, A
     return found
 
 
-calibrate = mechanism_group(
+calibrate = MechanismCommand(
     "calibrate",
     _calibrate,
     summary=_SUMMARY,
@@ -354,7 +352,7 @@ calibrate = mechanism_group(
         click.Option(["-n", "--n"], type=Whole(), help="Users in the shuffle."),
         click.Option(["--epsilon"], type=Number(), help="Central eps in nats to meet."),
         click.Option(["--delta"], type=Number(), help="Central delta to meet."),
-        click.Option(["--rounds"], type=Whole(), help="Rounds on the same users.  [default: 1]"),
+        ROUNDS,
         click.Option(
             ["--find"],
             metavar="KEY",
@@ -362,7 +360,8 @@ calibrate = mechanism_group(
             "left out]",
         ),
         *VIEW,
-        click.Option(["--json", "as_json"], is_flag=True, help="Print as JSON and nothing else."),
+        TRUST,
+        JSON,
     ),
     partial=True,
 )

@@ -97,7 +97,7 @@ def account(
       minimum_batch = 10_000   # the shuffler releases no smaller batch
       colluding = 0.05         # share of a batch whose senders tell the analyst
       [randomizer]
-      name = "k-rr"            # shuffledp randomizers lists them
+      name = "k-rr"            # shuffledp list mechanisms
       k = 50
       eps0 = 4.0
       [target]
@@ -290,12 +290,6 @@ def _status(checks: Sequence[Any]) -> int:
     if "does not hold" in verdicts:
         return FAILS
     return UNDECIDED if "undecided" in verdicts else HOLDS
-
-
-@click.command(short_help="JSON Schema of the deployment file.")
-def schema() -> None:
-    """Print the JSON Schema of the deployment file, for editors and other tools."""
-    print_json(load_deployment().json_schema())
 
 
 # ------------------------------------------------------------------------------------- account

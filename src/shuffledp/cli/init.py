@@ -13,16 +13,18 @@ import click
 
 from shuffledp import _check, protocol_names
 from shuffledp.cli.extras import load_deployment, load_template
-from shuffledp.cli.group import OneLineGroup
 from shuffledp.cli.mechanisms import (
-    GENERIC,
-    mechanism_group,
+    MechanismCommand,
+    described,
     mechanism_label,
+    mechanism_options,
+    names,
     source_from_dict,
 )
+from shuffledp.cli.numbers import TRUST
 from shuffledp.cli.types import Number, Whole
 from shuffledp.errors import ParameterError, ShuffleDPError, rejected, unreadable
-from shuffledp.mechanism import mechanism_class, parameters_of
+from shuffledp.mechanism import known_name, parameters_of
 
 _FILE = "deployment.toml"
 _STDOUT = "-"
@@ -40,6 +42,7 @@ _OPTIONS = (
     click.Option(["--at-most"], help="What the bounded one may be.", **_NUMBER),
     click.Option(["--rounds"], type=Whole(), help="In which every user takes part."),
     click.Option(["--column"], help="Of the table that `shuffledp run` will read."),
+    TRUST,
     click.Option(
         ["--out"],
         default=_FILE,
@@ -59,13 +62,13 @@ _ANY: dict[str, Any] = {
 }
 
 
-def _write(description: dict[str, Any], trust: Any, rtol: Any, out: str, **given: Any) -> None:
+def _write(description: dict[str, Any], *, trust: Any, out: str, **given: Any) -> None:
     """Make the file from options."""
     population = {key: given[key] for key in _POPULATION}
     target = {key: given[key] for key in _TARGET}
     if population["users"] is None:
         raise ParameterError("users is missing: wanted --users, who are asked for a report")
-    accounting = {"rounds": given["rounds"], "trust": trust, "rtol": rtol}
+    accounting = {"rounds": given["rounds"], "trust": trust}
     data = {"column": given["column"]} if given["column"] is not None else None
     text = _text(description, given["title"], population, target, accounting, data)
     _save(text, out)
@@ -80,7 +83,7 @@ def _text(
     data: dict[str, Any] | None,
 ) -> str:
     source = source_from_dict(description)
-    table, name = source.to_dict(), description["name"]
+    table, cls = source.to_dict(), described(description["name"])
     users = _check.count("users", population["users"])
     tables = {
         "title": title if title is not None else f"{mechanism_label(table)}, {users:,} users",
@@ -90,13 +93,8 @@ def _text(
         "accounting": accounting,
         "data": data,
     }
-    said = {"eps0": "local privacy of one report, in nats"}
-    summary = "any eps0-LDP randomizer"
-    if name != GENERIC:
-        cls = mechanism_class(name)
-        said = {one.name: one.words for one in parameters_of(cls)}
-        summary = cls.summary
-    return load_template().commented_text(tables, said=said, summary=summary)
+    said = {one.name: one.words for one in parameters_of(cls)}
+    return load_template().commented_text(tables, said=said, summary=cls.summary)
 
 
 def _save(text: str, out: str) -> None:
@@ -124,12 +122,12 @@ def _save(text: str, out: str) -> None:
 # ------------------------------------------------------------------------------- the questions
 
 
-class _Asking(OneLineGroup):
+class _Asking(MechanismCommand):
     """Without arguments: questions on a terminal, help elsewhere."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing and _on_terminal():
-            ask(self)
+            ask()
             ctx.exit()
         return super().parse_args(ctx, args)
 
@@ -138,14 +136,14 @@ def _on_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask(group: click.Group) -> None:
+def ask() -> None:
     """Ask for one table after another until it is one, and write the file."""
     load_template()
     click.echo("A deployment file. Enter takes what stands in brackets; Ctrl-C ends.", err=True)
-    click.echo("Mechanisms (more on each: shuffledp randomizers):", err=True)
-    click.echo(click.wrap_text(", ".join(group.commands), 78, "  ", "  "), err=True)
-    command = group.commands[_until(lambda: _name(group))]
-    description = _until(lambda: _mechanism(command))
+    click.echo("Mechanisms (more on each: shuffledp list mechanisms):", err=True)
+    click.echo(click.wrap_text(", ".join(names()), 78, "  ", "  "), err=True)
+    name = _until(lambda: known_name("mechanism", _answer("Mechanism", default="k-rr"), names()))
+    description = _until(lambda: _mechanism(name))
     population = _until(_population)
     target = _until(_targets)
     accounting = _until(lambda: _accounting(description))
@@ -182,20 +180,10 @@ def _value(words: str, kind: click.ParamType, name: str, *, default: Any = None)
     return None if text == "" else kind.convert(text, click.Option([f"--{name}"]), None)
 
 
-def _name(group: click.Group) -> str:
-    return _check.choice("mechanism", _answer("Mechanism", default="k-rr"), tuple(group.commands))
-
-
-def _mechanism(command: click.Command) -> dict[str, Any]:
+def _mechanism(name: str) -> dict[str, Any]:
     """The table of a mechanism, asked for parameter by parameter and made once."""
-    name = str(command.name)
-    own = {id(option) for option in _OPTIONS}
     found: dict[str, Any] = {"name": name}
-    for option in command.params:
-        if id(option) in own or option.name in {"trust", "rtol"}:
-            continue
-        if not isinstance(option, click.Option):
-            continue
+    for option in mechanism_options(name):
         if option.is_flag:
             found[str(option.name)] = click.confirm(_said(option), default=False, err=True)
             continue
@@ -260,24 +248,12 @@ def _tried(name: str, value: Any) -> Any:
     return value
 
 
-def _group() -> click.Group:
-    made = mechanism_group(
-        "init",
-        _write,
-        summary="Write a deployment file to begin with: every key with a comment.\n\n"
-        "Without arguments it asks, on a terminal. What is not given is switched off in the file, "
-        "beside what it would say; `shuffledp account` accepts it as it is.",
-        example="shuffledp init k-rr --k 50 --eps0 4 --users 500000 --minimum-batch 10000 "
-        "--delta 1e-8",
-        options=_OPTIONS,
-    )
-    return _Asking(
-        "init",
-        commands=dict(made.commands),
-        help=made.help,
-        short_help="Write a deployment file to begin with.",
-        subcommand_metavar="MECHANISM ...",
-    )
-
-
-init = _group()
+init = _Asking(
+    "init",
+    _write,
+    summary="Write a deployment file to begin with: every key with a comment.\n\n"
+    "Without arguments it asks, on a terminal. What is not given is switched off in the file, "
+    "beside what it would say; `shuffledp account` accepts it as it is.",
+    example="shuffledp init k-rr --k 50 --eps0 4 --users 500000 --minimum-batch 10000 --delta 1e-8",
+    options=_OPTIONS,
+)

@@ -1,22 +1,26 @@
-"""One subcommand for each mechanism, its options from the class's signature and documentation."""
+"""Commands about one mechanism: its name comes first, its own options are read from its class."""
 
 from __future__ import annotations
 
-import functools
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from shuffledp import generic, protocol_names, randomizer_names, shuffle
 from shuffledp.amplification import Shuffled
 from shuffledp.analysis import Family
-from shuffledp.cli.group import Commands, OneLineGroup
-from shuffledp.cli.progress import progress
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
-from shuffledp.mechanism import Mechanism, Parameter, mechanism_class, parameters_of
+from shuffledp.mechanism import (
+    Mechanism,
+    Parameter,
+    known_name,
+    mechanism_class,
+    parameters_of,
+    spelled,
+)
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 
@@ -41,96 +45,104 @@ _TASKS = (
     "Several messages a user (the shuffler is all they have)",
     "Any other",
 )
-_COMMON = (
-    click.Option(
-        ["--trust"],
-        default="all",
-        show_default=True,
-        metavar="all|published",
-        help="'published' leaves out what is proved only in docs/theory.md.",
-    ),
-    click.Option(
-        ["--rtol"],
-        type=Number(),
-        default=1e-6,
-        show_default=True,
-        help="Relative width wanted of the numerical bracket.",
-    ),
-)
+# Where a context keeps the mechanism that the command line names.
+_NAMED = "shuffledp.mechanism"
 
 
-@dataclass(frozen=True)
-class Request:
-    """What was asked for: how to build the accountant for any n, and its description."""
-
-    build: Callable[[Any], Shuffled]
-    label: str
-    n: Any
-
-
-def per_mechanism(
-    name: str, action: Action, *, summary: str, example: str, options: tuple[click.Option, ...]
-) -> click.Group:
-    """Group with one subcommand a mechanism; ``action(request, **options)`` does the work."""
-
-    def complete(description: dict[str, Any], n: Any, trust: Any, rtol: float, **more: Any) -> Any:
-        with progress(f"setting up {description['name']}"):
-            source = source_from_dict(description)
-
-        def build(users: Any) -> Shuffled:
-            return accountant(source, users, rtol=rtol, trust=trust)
-
-        return action(Request(build, mechanism_label(source.to_dict()), n), **more)
-
-    return mechanism_group(name, complete, summary=summary, example=example, options=options)
-
-
-def mechanism_group(
-    name: str,
-    action: Action,
-    *,
-    summary: str,
-    example: str,
-    options: tuple[click.Option, ...],
-    partial: bool = False,
-) -> click.Group:
-    """Group with one subcommand a mechanism: ``action(description, trust=, rtol=, **options)``.
+class MechanismCommand(click.Command):
+    """A command whose first word names a mechanism, with that mechanism's parameters as options.
 
     Parameters
     ----------
     name : str
-        Of the group.
+        Of the command.
     action : callable
-        Its first argument is the mechanism as a table: its name, and the parameters that were
-        given or have defaults.
+        ``action(description, **options)``; the description is the mechanism as a table: its name,
+        and the parameters that were given or have defaults.
     summary, example : str
         For ``--help``.
-    options : tuple of click.Option
-        Those of every subcommand, beside the mechanism's own.
+    options : sequence of click.Option
+        The command's own, whatever the mechanism.
     partial : bool
         Parameters may be missing, and have no defaults: what is not given is not in the table.
     """
-    names = (*randomizer_names(), *protocol_names(), GENERIC)
-    makers = {key: functools.partial(_command, key, action, options, partial) for key in names}
-    return _MechanismGroup(
-        name,
-        commands=Commands(makers),
-        help=f"{summary}\n\n\b\nExample:\n  {example}",
-        subcommand_metavar="MECHANISM ...",
-    )
 
+    def __init__(
+        self,
+        name: str,
+        action: Action,
+        *,
+        summary: str,
+        example: str,
+        options: Sequence[click.Option],
+        partial: bool = False,
+    ) -> None:
+        words = f"{summary}\n\n\b\nExample:\n  {example}"
+        super().__init__(
+            name, callback=self._run, params=[_Named(["mechanism"]), *options], help=words
+        )
+        self._action, self._partial = action, partial
 
-class _MechanismGroup(OneLineGroup):
-    """Its subcommands are mechanisms: listed by what they are for."""
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the mechanism first; without a word the command is a question, not a mistake."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+        if args and not args[0].startswith("-"):
+            name = spelled(args[0])
+            # A shell that asks how a word may go on has typed half a name.
+            if name in names() or not ctx.resilient_parsing:
+                ctx.meta[_NAMED] = known_name("mechanism", name, names())
+                args = [name, *args[1:]]
+        return super().parse_args(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """A section for each task, all of one width."""
-        wide = max(map(len, self.commands))
-        room = formatter.width - 6 - wide
-        for task, names in by_task(self.list_commands(ctx)).items():
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The mechanism's own options, once it is named, before the command's."""
+        name = ctx.meta.get(_NAMED)
+        own = [] if name is None else mechanism_options(name, partial=self._partial)
+        argument, *others = super().get_params(ctx)
+        return [argument, *own, *others]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What the command does, and what the mechanism is."""
+        super().format_help_text(ctx, formatter)
+        name = ctx.meta.get(_NAMED)
+        if name is not None:
+            formatter.write_paragraph()
+            formatter.write_text(f"{name}: {described(name).summary}.")
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The mechanisms by what they are for, until one is named."""
+        if ctx.meta.get(_NAMED) is not None:
+            return
+        wide = max(map(len, names()))
+        for task, members in by_task(names()).items():
             with formatter.section(task):
-                rows = [(name, self.commands[name].get_short_help_str(room)) for name in names]
-                formatter.write_dl([(name.ljust(wide), words) for name, words in rows])
+                formatter.write_dl([(one.ljust(wide), described(one).summary) for one in members])
+
+    def _run(self, mechanism: str, **values: Any) -> Any:
+        keys = [one.name for one in parameters_of(described(mechanism))]
+        own = {key: values.pop(key) for key in keys}
+        # Of what may be missing, None says that it is; a flag that is not set is no parameter.
+        given = {
+            key: value
+            for key, value in own.items()
+            if value is not None and not (self._partial and value is False)
+        }
+        return self._action({"name": mechanism, **given}, **values)
+
+
+class _Named(click.Argument):
+    """The mechanism's name: completed by a shell from all of them."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        del ctx
+        return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+
+
+def names() -> tuple[str, ...]:
+    """Every mechanism that a command line may name."""
+    return (*randomizer_names(), *protocol_names(), GENERIC)
 
 
 def by_task(names: Iterable[str]) -> dict[str, list[str]]:
@@ -154,11 +166,14 @@ def source_from_dict(description: Mapping[str, Any]) -> Source:
     return mechanism_class(name)(**_without_name(description))  # type: ignore[return-value]
 
 
-def accountant(source: Source, n: Any, *, rtol: float, trust: Any) -> Shuffled:
-    """The source among n users."""
+def accountant(
+    source: Source, n: Any, *, rtol: float | None = None, trust: Any = "all"
+) -> Shuffled:
+    """The source among n users; ``rtol`` as for ``shuffle``."""
     if not isinstance(source, Family):
         return shuffle(source, n=n, rtol=rtol, trust=trust)
-    return generic(**_without_name(source.to_dict()), n=n, rtol=rtol, trust=trust)
+    width = {} if rtol is None else {"rtol": rtol}
+    return generic(**_without_name(source.to_dict()), n=n, trust=trust, **width)
 
 
 def _without_name(description: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,25 +183,6 @@ def _without_name(description: Mapping[str, Any]) -> dict[str, Any]:
 def described(name: str) -> type[Mechanism | Family]:
     """What declares a mechanism's parameters and says what it is: its class, or the family."""
     return Family if name == GENERIC else mechanism_class(name)
-
-
-def _command(
-    name: str, action: Action, options: tuple[click.Option, ...], partial: bool
-) -> click.Command:
-    cls = described(name)
-    names = [one.name for one in parameters_of(cls)]
-
-    def run(**values: Any) -> Any:
-        own = {key: values.pop(key) for key in names}
-        # Of what may be missing, None says that it is; a flag that is not set is no parameter.
-        given = {k: v for k, v in own.items() if v is not None and not (partial and v is False)}
-        return action({"name": name, **given}, **values)
-
-    made = mechanism_options(name, partial=partial)
-    text = f"{cls.summary}."
-    # A click.Parameter keeps no state of a run, so commands may share theirs.
-    params: list[click.Parameter] = [*made, *options, *_COMMON]
-    return click.Command(name, callback=run, params=params, help=text, short_help=text)
 
 
 def mechanism_options(name: str, *, partial: bool = False) -> list[click.Option]:

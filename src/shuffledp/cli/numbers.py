@@ -1,29 +1,41 @@
-"""``shuffledp epsilon``, ``delta`` and ``curve``: numbers for one mechanism."""
+"""``shuffledp epsilon`` and ``delta``: a number, a curve or all analyses of one mechanism."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from shuffledp import _check
 from shuffledp.bound import Bound, large_delta_words
-from shuffledp.cli.mechanisms import Request, per_mechanism
+from shuffledp.cli.mechanisms import MechanismCommand, mechanism_label, source_from_dict
+from shuffledp.cli.mechanisms import accountant as of_messages
 from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.randomizers import Randomizer
-from shuffledp.views import MESSAGES_RTOL, VIEWS, AddedNoise, shuffle
+from shuffledp.views import VIEWS, AddedNoise, shuffle
 
-_N = click.Option(["-n", "--n"], type=Whole(), required=True, help="Users in the shuffle.")
-_DELTA = click.Option(
-    ["--delta"], type=Number(), required=True, help="Target delta, 0 < delta < 1."
+# Names that ``--analysis`` takes beside those of single analyses.
+_EVERY, _EVERY_SLOW = "all", "all-slow"
+# A curve's points where none are asked for, and users it goes over.
+_POINTS, _FEWEST, _MOST = 41, 100, 1_000_000
+_AUTO = "auto"
+
+ROUNDS = click.Option(
+    ["--rounds"], type=Whole(), help="Rounds in which every user takes part.  [default: 1]"
 )
-_ANALYSIS = click.Option(
-    ["--analysis"], help="One analysis alone in place of the best (see: shuffledp analyses)."
+TRUST = click.Option(
+    ["--trust"],
+    default="all",
+    show_default=True,
+    metavar="all|published",
+    help="'published' leaves out what is proved only in docs/theory.md.",
 )
 VIEW = (
     click.Option(
@@ -48,27 +60,137 @@ VIEW = (
         "or discrete-gaussian:4 (e^(-z^2/32)).",
     ),
 )
-_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON and nothing else.")
+JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON and nothing else.")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a command was asked about: the mechanism, and what the analyst sees.
+
+    Attributes
+    ----------
+    description : dict
+        The mechanism as a table.
+    rounds : int or None
+        In which every user takes part.
+    analysis : str or None
+        The one that was named.
+    trust, view, ones, relation, added
+        As typed.
+    """
+
+    description: dict[str, Any]
+    rounds: Any
+    analysis: str | None
+    trust: Any
+    view: str
+    ones: Any
+    relation: str
+    added: str | None
+
+    @property
+    def label(self) -> str:
+        """The mechanism in a line, and the rounds."""
+        rounds = "" if self.rounds is None else f", {self.rounds:,} rounds"
+        return mechanism_label(self.description) + rounds
+
+    def account(self, n: Any) -> Any:
+        """The account of n users."""
+        source = source_from_dict(self.description)
+        noise = added_noise(self.added)
+        sums = {"ones": self.ones, "relation": self.relation, "added": noise}
+        if self.view == "sums":
+            if self.analysis is not None:
+                raise rejected("analysis", self.analysis, "none with sums, of which there is one")
+            if not isinstance(source, Randomizer):
+                raise rejected("view", self.view, "messages, for anything but a randomizer")
+            made: Any = shuffle(source, n, trust=self.trust, view="sums", **sums)
+        else:
+            if self.ones != 1 or self.relation != "replace-one" or noise is not None:
+                wanted = "sums, for --ones, --relation and --added to mean something"
+                raise rejected("view", self.view, wanted)
+            made = of_messages(source, n, trust=self.trust)
+        if self.rounds is None:
+            return made
+        if self.analysis is not None:
+            raise rejected("analysis", self.analysis, "none with --rounds: the best is composed")
+        return made.compose(rounds=self.rounds)
+
+    def named(self) -> dict[str, str]:
+        """The analysis as an argument, if one was named."""
+        return {} if self.analysis is None else {"analysis": self.analysis}
 
 
 def _epsilon(
-    request: Request, *, delta: float, analysis: str | None, as_json: bool, **view: Any
+    description: dict[str, Any],
+    *,
+    n: Any,
+    delta: float,
+    analysis: str | None,
+    curve: str | None,
+    plot: str | None,
+    as_json: bool,
+    **setting: Any,
 ) -> None:
-    accountant = _viewed(request, analysis, **view)
-    with progress(f"eps of {request.label}"):
-        bound = accountant.epsilon(delta=delta, **_named(analysis))
-    warn_of_delta(delta, request.n)
-    _show(bound, as_json=as_json)
+    asked = _Asked(description, analysis=analysis, **setting)
+    delta = _check.open_unit("delta", delta)
+    if analysis in {_EVERY, _EVERY_SLOW}:
+        _refuse_curve(curve, plot)
+        _compare(asked, n, delta, slow=analysis == _EVERY_SLOW, as_json=as_json)
+    elif curve is not None or plot is not None:
+        ends = _ends(curve, Whole())
+
+        def over_users() -> tuple[list[float], list[Bound]]:
+            return _over_users(asked, delta, ends)
+
+        marked = None if n is None else _check.count("n", n)
+        _show_curve(asked.label, over_users, plot=plot, marked=marked, as_json=as_json)
+    else:
+        account = asked.account(_needed(n))
+        with progress(f"eps of {asked.label}"):
+            bound = account.epsilon(delta=delta, **asked.named())
+        warn_of_delta(delta, n)
+        _show(bound, as_json=as_json)
 
 
 def _delta(
-    request: Request, *, epsilon: float, analysis: str | None, as_json: bool, **view: Any
+    description: dict[str, Any],
+    *,
+    n: Any,
+    epsilon: float | None,
+    analysis: str | None,
+    curve: str | None,
+    plot: str | None,
+    as_json: bool,
+    **setting: Any,
 ) -> None:
-    accountant = _viewed(request, analysis, **view)
-    with progress(f"delta of {request.label}"):
-        bound = accountant.delta(epsilon=epsilon, **_named(analysis))
-    warn_of_delta(bound.upper, request.n)
+    asked = _Asked(description, analysis=analysis, **setting)
+    if analysis in {_EVERY, _EVERY_SLOW}:
+        raise rejected("analysis", analysis, "one analysis; all of them are compared by epsilon")
+    if curve is not None or plot is not None:
+        if epsilon is not None:
+            raise ParameterError(f"epsilon = {epsilon!r}: wanted none with a curve over eps")
+        ends = _ends(curve, Number())
+        account = asked.account(_needed(n))
+
+        def over_epsilon() -> tuple[list[float], list[Bound]]:
+            return _over_epsilon(asked, account, ends)
+
+        _show_curve(asked.label, over_epsilon, plot=plot, marked=None, as_json=as_json)
+        return
+    if epsilon is None:
+        raise ParameterError("epsilon is missing: wanted --epsilon, eps >= 0 in nats, or --curve")
+    account = asked.account(_needed(n))
+    with progress(f"delta of {asked.label}"):
+        bound = account.delta(epsilon=epsilon, **asked.named())
+    warn_of_delta(bound.upper, n)
     _show(bound, as_json=as_json)
+
+
+def _needed(n: Any) -> Any:
+    if n is None:
+        raise ParameterError("n is missing: wanted -n, the users in the shuffle")
+    return n
 
 
 def warn_of_delta(delta: float, n: Any) -> None:
@@ -90,36 +212,6 @@ def added_noise(given: str | None) -> AddedNoise | None:
     return AddedNoise(kind=kind, scale=number)  # type: ignore[arg-type]
 
 
-def _viewed(
-    request: Request,
-    analysis: str | None,
-    *,
-    view: str,
-    ones: int,
-    relation: str,
-    added: str | None,
-) -> Any:
-    """The accountant of what the analyst sees."""
-    noise = added_noise(added)
-    messages: Any = request.build(request.n)
-    asked: dict[str, Any] = {"view": view, "ones": ones, "relation": relation, "added": noise}
-    if view == "sums":
-        if analysis is not None:
-            raise rejected("analysis", analysis, "none with sums, of which there is one")
-        if not isinstance(messages.source, Randomizer):
-            raise rejected("view", view, "messages, for anything but a randomizer")
-        # The width that a round of messages is computed to is not worth the time here.
-        rtol = None if messages.rtol == MESSAGES_RTOL else messages.rtol
-        return shuffle(messages.source, messages.n, rtol=rtol, trust=messages.trust, **asked)
-    if ones != 1 or relation != "replace-one" or noise is not None:
-        raise rejected("view", view, "sums, for --ones, --relation and --added to mean something")
-    return messages
-
-
-def _named(analysis: str | None) -> dict[str, str]:
-    return {} if analysis is None else {"analysis": analysis}
-
-
 def _show(bound: Bound, *, as_json: bool) -> None:
     if as_json:
         print_json(bound.to_dict())
@@ -127,128 +219,122 @@ def _show(bound: Bound, *, as_json: bool) -> None:
         click.echo(bound_text(bound))
 
 
-epsilon = per_mechanism(
-    "epsilon",
-    _epsilon,
-    summary="eps at a given delta: certified lower and upper end.",
-    example="shuffledp epsilon k-rr --k 10 --eps0 4 -n 10000 --delta 1e-6",
-    options=(_N, _DELTA, _ANALYSIS, *VIEW, _JSON),
-)
-delta = per_mechanism(
-    "delta",
-    _delta,
-    summary="delta at a given eps: certified lower and upper end.",
-    example="shuffledp delta k-rr --k 10 --eps0 4 -n 10000 --epsilon 0.5",
-    options=(
-        _N,
-        click.Option(["--epsilon"], type=Number(), required=True, help="eps >= 0, in nats."),
-        _ANALYSIS,
-        *VIEW,
-        _JSON,
-    ),
-)
+# ------------------------------------------------------------------------------- all analyses
 
 
-def _curve(
-    request: Request,
-    *,
-    over: str,
-    delta: float | None,
-    start: float | None,
-    stop: float | None,
-    points: int,
-    plot: str | None,
-    analysis: str | None,
-    as_json: bool,
-) -> None:
-    _check.choice("over", over, ("epsilon", "n"))
-    points = _check.count("points", points, low=2, high=10_000)
-    if plot is not None:
-        from shuffledp.cli.extras import load_plots
-
-        load_plots().check_suffix("plot", plot)
-    sweep = _over_n if over == "n" else _over_epsilon
-    with files_written([("plot", plot)]) as held:
-        xs, bounds = sweep(request, delta, start, stop, points=points, analysis=analysis)
-        if plot is not None:
-            from shuffledp.cli.extras import load_plots
-
-            plots = load_plots()
-            marked = request.n if over == "n" else None
-            drawn = plots.curve_figure(xs, bounds, title=request.label, marked=marked)
-            say_unshown(plots.save(drawn, held.path(plot)))
+def _compare(asked: _Asked, n: Any, delta: float, *, slow: bool, as_json: bool) -> None:
+    if asked.view != "messages" or asked.rounds is not None:
+        raise rejected("analysis", asked.analysis, "one round of messages, to compare analyses of")
+    source = source_from_dict(asked.description)
+    account = of_messages(source, _needed(n), trust=asked.trust)
+    with progress(f"all analyses of {asked.label}"):
+        found = account.compare(delta=delta, slow=slow)
     if as_json:
-        print_json([bound.to_dict() for bound in bounds])
-    else:
-        _print_csv(over, bounds)
-    if plot is not None:
-        click.echo(f"wrote {plot}", err=True)
+        print_json(found.to_dict())
+        return
+    click.echo(f"{asked.label}")
+    click.echo(str(found))
+    click.echo(
+        "\nfactor: eps over the smallest upper end (for lower ends, the largest over eps); "
+        "seconds of CPU.\nEstimates certify nothing. Theorems and validity: shuffledp list theorems"
+    )
 
 
-def _over_epsilon(
-    request: Request,
-    delta: float | None,
-    start: float | None,
-    stop: float | None,
-    *,
-    points: int,
-    analysis: str | None,
-) -> tuple[list[float], list[Bound]]:
-    if request.n is None:
-        raise ParameterError("n is missing: wanted -n, the users in the shuffle")
-    if delta is not None:
-        raise ParameterError(
-            f"delta = {delta!r}: wanted with --over n only; delta is what is plotted"
-        )
-    accountant = request.build(request.n)
-    low = _check.epsilon("from", 0.0 if start is None else start)
-    with progress(f"profile of {request.label}"):
-        if stop is None:
-            # The interesting part ends where delta is smaller than anybody's target.
-            reach = accountant.epsilon(delta=1e-12, analysis=analysis).upper
-            stop = max(reach, low + 1e-3) if math.isfinite(reach) else low + 10.0
-        high = _check.epsilon("to", stop)
-        _ordered(low, high)
-        xs = [low + (high - low) * i / (points - 1) for i in range(points)]
-        return xs, accountant.profile(xs, analysis=analysis)
+def _refuse_curve(curve: str | None, plot: str | None) -> None:
+    for name, value in (("curve", curve), ("plot", plot)):
+        if value is not None:
+            raise rejected(name, value, "none with --analysis all")
 
 
-def _over_n(
-    request: Request,
-    delta: float | None,
-    start: float | None,
-    stop: float | None,
-    *,
-    points: int,
-    analysis: str | None,
-) -> tuple[list[float], list[Bound]]:
-    if delta is None:
-        raise ParameterError("delta is missing: wanted --delta with --over n")
-    delta = _check.open_unit("delta", delta)
-    if request.n is not None:
-        _check.count("n", request.n)
-    low = _check.count("from", 100 if start is None else start)
-    high = _check.count("to", max(1_000_000, 10 * low) if stop is None else stop)
+# ------------------------------------------------------------------------------------- curves
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Where a curve begins and ends, and its points; None is for the command to choose."""
+
+    first: Any
+    last: Any
+    points: int
+
+
+def _ends(curve: str | None, kind: click.ParamType) -> _Ends:
+    """FROM:TO or FROM:TO:POINTS, as it is typed."""
+    if curve is None or curve == _AUTO:
+        return _Ends(None, None, _POINTS)
+    parts = curve.split(":")
+    if len(parts) not in {2, 3}:
+        raise rejected("curve", curve, "FROM:TO or FROM:TO:POINTS")
+    option = click.Option(["--curve"])
+    first, last = (kind.convert(part, option, None) for part in parts[:2])
+    points = Whole().convert(parts[2], option, None) if len(parts) == 3 else _POINTS
+    return _Ends(first, last, _check.count("curve points", points, low=2, high=10_000))
+
+
+def _over_epsilon(asked: _Asked, account: Any, ends: _Ends) -> tuple[list[float], list[Bound]]:
+    """delta at equally spaced eps."""
+    low = _check.epsilon("curve from", 0.0 if ends.first is None else ends.first)
+    stop = ends.last
+    if stop is None:
+        # The interesting part ends where delta is smaller than anybody's target.
+        reach = account.epsilon(delta=1e-12, **asked.named()).upper
+        stop = max(reach, low + 1e-3) if math.isfinite(reach) else low + 10.0
+    high = _check.epsilon("curve to", stop)
     _ordered(low, high)
-    ratio = math.log(high / low)
-    steps = {
-        min(high, max(low, round(low * math.exp(ratio * i / (points - 1))))) for i in range(points)
-    }
+    xs = [low + (high - low) * i / (ends.points - 1) for i in range(ends.points)]
+    return xs, account.profile(xs, **asked.named())
+
+
+def _over_users(asked: _Asked, delta: float, ends: _Ends) -> tuple[list[float], list[Bound]]:
+    """eps at numbers of users in equal ratios."""
+    low = _check.count("curve from", _FEWEST if ends.first is None else ends.first)
+    high = _check.count("curve to", max(_MOST, 10 * low) if ends.last is None else ends.last)
+    _ordered(low, high)
+    ratio = math.log(high / low) / (ends.points - 1)
+    steps = {min(high, max(low, round(low * math.exp(ratio * i)))) for i in range(ends.points)}
     xs = sorted(steps)
-    with progress(f"eps over n of {request.label}"):
-        accountant = request.build(xs[0])
-        return [float(n) for n in xs], [
-            accountant.with_n(n).epsilon(delta=delta, analysis=analysis) for n in xs
-        ]
+    return [float(n) for n in xs], [
+        asked.account(n).epsilon(delta=delta, **asked.named()) for n in xs
+    ]
 
 
 def _ordered(low: float, high: float) -> None:
     if not low < high:
-        raise ParameterError(f"to = {high!r}: wanted more than from = {low!r}")
+        raise ParameterError(f"curve to = {high!r}: wanted more than from = {low!r}")
 
 
-def _print_csv(over: str, bounds: list[Bound]) -> None:
-    if over == "n":
+def _show_curve(
+    label: str,
+    work: Callable[[], tuple[list[float], list[Bound]]],
+    *,
+    plot: str | None,
+    marked: int | None,
+    as_json: bool,
+) -> None:
+    """A curve as CSV or JSON on stdout, and as a picture."""
+    if plot is not None:
+        from shuffledp.cli.extras import load_plots
+
+        load_plots().check_suffix("plot", plot)
+    with files_written([("plot", plot)]) as held:
+        with progress(f"curve of {label}"):
+            xs, bounds = work()
+        if plot is not None:
+            from shuffledp.cli.extras import load_plots
+
+            plots = load_plots()
+            drawn = plots.curve_figure(xs, bounds, title=label, marked=marked)
+            say_unshown(plots.save(drawn, held.path(plot)))
+    if as_json:
+        print_json([bound.to_dict() for bound in bounds])
+    else:
+        _print_csv(bounds)
+    if plot is not None:
+        click.echo(f"wrote {plot}", err=True)
+
+
+def _print_csv(bounds: Sequence[Bound]) -> None:
+    if bounds[0].quantity == "epsilon":
         click.echo("n,epsilon_lower,epsilon_upper")
         for bound in bounds:
             click.echo(f"{bound.at['n']},{bound.lower!r},{bound.upper!r}")
@@ -266,29 +352,59 @@ def _log10(log: float | None, *, up: bool) -> str:
     return repr(math.nextafter(log / math.log(10.0), math.inf if up else -math.inf))
 
 
-_NUMBER: dict[str, Any] = {"type": Number()}
-curve = per_mechanism(
-    "curve",
-    _curve,
-    summary="A curve as CSV or picture: delta over eps at given n, or eps over n at given delta.",
-    example="shuffledp curve k-rr --k 10 --eps0 4 --over n --delta 1e-6 --plot eps.png",
+def _curve_options(over: str) -> tuple[click.Option, ...]:
+    return (
+        click.Option(
+            ["--curve"],
+            is_flag=False,
+            flag_value=_AUTO,
+            metavar="FROM:TO[:POINTS]",
+            help=f"Print a curve over {over} as CSV; alone it chooses the ends.",
+        ),
+        click.Option(["--plot"], metavar="FILE", help="Draw the curve: .png, .svg or .pdf."),
+    )
+
+
+epsilon = MechanismCommand(
+    "epsilon",
+    _epsilon,
+    summary="eps at a given delta: certified lower and upper end.",
+    example="shuffledp epsilon k-rr --k 10 --eps0 4 -n 10000 --delta 1e-6",
     options=(
+        click.Option(["-n", "--n"], type=Whole(), help="Users in the shuffle."),
         click.Option(
-            ["-n", "--n"], type=Whole(), help="Users in the shuffle (marked with --over n)."
+            ["--delta"], type=Number(), required=True, help="Target delta, 0 < delta < 1."
         ),
+        ROUNDS,
         click.Option(
-            ["--over"],
-            default="epsilon",
-            show_default=True,
-            metavar="epsilon|n",
-            help="What varies.",
+            ["--analysis"],
+            metavar="NAME",
+            help="One analysis in place of the best; 'all' compares every one, 'all-slow' also "
+            "algorithms whose cost grows with n (see: shuffledp list theorems).",
         ),
-        click.Option(["--delta"], help="Target delta, with --over n.", **_NUMBER),
-        click.Option(["--from", "start"], help="First eps or n.", **_NUMBER),
-        click.Option(["--to", "stop"], help="Last eps or n.", **_NUMBER),
-        click.Option(["--points"], type=Whole(), default=41, show_default=True, help="How many."),
-        click.Option(["--plot"], metavar="FILE", help="Draw it too: .png, .svg or .pdf."),
-        _ANALYSIS,
-        _JSON,
+        *VIEW,
+        *_curve_options("n"),
+        TRUST,
+        JSON,
+    ),
+)
+delta = MechanismCommand(
+    "delta",
+    _delta,
+    summary="delta at a given eps: certified lower and upper end.",
+    example="shuffledp delta k-rr --k 10 --eps0 4 -n 10000 --epsilon 0.5",
+    options=(
+        click.Option(["-n", "--n"], type=Whole(), help="Users in the shuffle."),
+        click.Option(["--epsilon"], type=Number(), help="eps >= 0, in nats."),
+        ROUNDS,
+        click.Option(
+            ["--analysis"],
+            metavar="NAME",
+            help="One analysis in place of the best (see: shuffledp list theorems).",
+        ),
+        *VIEW,
+        *_curve_options("eps"),
+        TRUST,
+        JSON,
     ),
 )

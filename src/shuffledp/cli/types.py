@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ class Number(click.ParamType):
         if not isinstance(value, str):
             return value
         try:
-            return float(value)
+            return float(_ungrouped(value))
         except ValueError:
             raise rejected(_called(param), value, "a number") from None
 
@@ -40,14 +42,21 @@ class Whole(click.ParamType):
         if not isinstance(value, str):
             return value
         del ctx
-        try:
-            return int(value)
-        except ValueError:
-            pass
+        with contextlib.suppress(ValueError):
+            return int(_ungrouped(value))
         try:
             return float(value)
         except ValueError:
             raise rejected(_called(param), value, "a whole number") from None
+
+
+# Thousands in groups of three digits, as reports and tables print them.
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+
+
+def _ungrouped(text: str) -> str:
+    """The number without the commas between its thousands."""
+    return text.replace(",", "") if _GROUPED.fullmatch(text.strip()) else text
 
 
 class Numbers(click.ParamType):

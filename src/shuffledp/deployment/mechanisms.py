@@ -8,7 +8,12 @@ from typing import Any
 from shuffledp.amplification import Shuffled, generic, shuffle
 from shuffledp.analysis import Family
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.mechanism import Parameter, mechanism_class, mechanism_from_dict, parameters_of
+from shuffledp.mechanism import (
+    Parameter,
+    mechanism_class,
+    mechanism_from_dict,
+    parameters_of,
+)
 from shuffledp.multimessage import MultiMessage, protocol_names
 from shuffledp.randomizers import Hierarchy, Randomizer, randomizer_names
 from shuffledp.views import AddedNoise, Sums, summed

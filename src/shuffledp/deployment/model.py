@@ -32,6 +32,7 @@ from shuffledp.deployment.mechanisms import (
 )
 from shuffledp.deployment.shufflers import MOST_CHANGED, ShufflerTable
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.mechanism import known_name
 
 if TYPE_CHECKING:
     from shuffledp.amplification import Shuffled
@@ -56,14 +57,11 @@ def checked_randomizer(value: Any) -> dict[str, Any]:
         raise ParameterError(f'randomizer = {value!r}: wanted a table with a key "name"')
     if "name" not in value:
         raise ParameterError(
-            f"randomizer.name is missing: wanted one of {', '.join(mechanism_names())}"
+            "randomizer.name is missing: wanted a mechanism (all: shuffledp list mechanisms)"
         )
-    if value["name"] not in mechanism_names():
-        raise ParameterError(
-            f"randomizer.name = {value['name']!r}: wanted one of {', '.join(mechanism_names())}"
-        )
+    name = known_name("randomizer.name", value["name"], mechanism_names())
     try:
-        return described(dict(value))
+        return described({**value, "name": name})
     except ParameterError as error:
         message = str(error)
         own = message.split(" ", 1)[0] in value or " is missing" in message

@@ -76,7 +76,7 @@ def commented_text(tables: Mapping[str, Any], *, said: Mapping[str, str], summar
     if "dropout" in wanted["population"]:
         del off["population"]["participation"]
     off["population"]["minimum_batch"] = _some_batch(wanted, deployment)
-    words = {"name": f"{summary}; shuffledp randomizers lists all", **said}
+    words = {"name": f"{summary}; shuffledp list mechanisms", **said}
     parts = [
         _HEAD + "\n".join(_lines("title", wanted["title"], _TITLE["title"])) + "\n",
         _table("population", wanted, _POPULATION, off),

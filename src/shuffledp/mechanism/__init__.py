@@ -2,9 +2,11 @@
 
 from shuffledp.mechanism.base import (
     Mechanism,
+    known_name,
     mechanism_class,
     mechanism_from_dict,
     mechanism_names,
+    spelled,
 )
 from shuffledp.mechanism.parameters import (
     Above,
@@ -45,9 +47,11 @@ __all__ = [
     "Positive",
     "Switch",
     "Whole",
+    "known_name",
     "limits",
     "mechanism_class",
     "mechanism_from_dict",
     "mechanism_names",
     "parameters_of",
+    "spelled",
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import inspect
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -18,6 +20,8 @@ from shuffledp.values.described import Described
 
 _REGISTRY: dict[str, type[Mechanism]] = {}
 _MADE_OF_CODE: set[str] = set()
+# Examples for the message where no name is close to the one that was given.
+_WELL_KNOWN = ("k-rr", "rappor", "laplace")
 
 Kind = TypeVar("Kind", bound="Mechanism")
 
@@ -36,12 +40,15 @@ class Mechanism(Described, ABC):
         What it is called in messages: "randomizer" or "protocol".
     task : str
         What it is for, as lists of mechanisms have it.
+    aliases : tuple of str
+        Other names that the literature has for it: command line and files accept them.
     eps0 : float
         Pure local guarantee of one user's messages, in nats; inf where there is none.
     """
 
     noun: ClassVar[str]
     task: ClassVar[str] = "Any other"
+    aliases: ClassVar[tuple[str, ...]] = ()
     name: ClassVar[str]
     summary: ClassVar[str]
     eps0: Any
@@ -127,8 +134,52 @@ def mechanism_names(kind: type[Mechanism] = Mechanism) -> tuple[str, ...]:
     return tuple(sorted(name for name, cls in _REGISTRY.items() if issubclass(cls, kind)))
 
 
+def spelled(name: str) -> str:
+    """The registered name that is meant: without regard to case, hyphens and underscores.
+
+    Parameters
+    ----------
+    name : str
+        A mechanism's name or one of its aliases. Any other text is returned as it is.
+    """
+
+    def plain(text: str) -> str:
+        return re.sub(r"[-_ ]", "", text).casefold()
+
+    meant = plain(name)
+    for one, cls in _REGISTRY.items():
+        if meant in {plain(one), *map(plain, cls.aliases)}:
+            return one
+    return name
+
+
+def known_name(argument: str, name: Any, names: Collection[str]) -> str:
+    """The one of ``names`` that is meant, as ``spelled`` reads it.
+
+    Parameters
+    ----------
+    argument : str
+        What the name was given for, for the message.
+    name : Any
+        What was given.
+    names : collection of str
+        Those that are accepted.
+
+    Raises
+    ------
+    ParameterError
+        If it is none of them; the message says which names are close to it.
+    """
+    meant = spelled(name) if isinstance(name, str) else None
+    if meant in names:
+        return str(meant)
+    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5) or _WELL_KNOWN
+    wanted = f"a mechanism such as {', '.join(close)} (all: shuffledp list mechanisms)"
+    raise rejected(argument, name, wanted)
+
+
 def mechanism_class(name: str, kind: type[Kind] = Mechanism) -> type[Kind]:
-    """The class registered under ``name``; ParameterError names the known ones.
+    """The class registered under ``name``; ParameterError names close ones.
 
     Parameters
     ----------
@@ -140,10 +191,7 @@ def mechanism_class(name: str, kind: type[Kind] = Mechanism) -> type[Kind]:
     what = f"{_noun(kind)} name"
     if isinstance(name, str) and name in _MADE_OF_CODE:
         raise rejected(what, name, "one that parameters describe: it is made of code")
-    names = mechanism_names(kind)
-    if not isinstance(name, str) or name not in names:
-        raise rejected(what, name, "one of " + ", ".join(names))
-    return cast("type[Kind]", _REGISTRY[name])
+    return cast("type[Kind]", _REGISTRY[known_name(what, name, mechanism_names(kind))])
 
 
 def mechanism_from_dict(description: Mapping[str, Any], kind: type[Kind] = Mechanism) -> Kind:

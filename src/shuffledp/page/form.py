@@ -15,23 +15,19 @@ from typing import Any
 
 import click
 
-from shuffledp import _check, protocol_names, randomizer_names
+from shuffledp import _check, protocol_names
 from shuffledp.analysis import analyses
-from shuffledp.cli.mechanisms import (
-    GENERIC,
-    mechanism_options,
-)
+from shuffledp.cli.mechanisms import GENERIC, mechanism_options, names
 from shuffledp.cli.numbers import added_noise
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole, matrix_of
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.mechanism import mechanism_class
+from shuffledp.mechanism import known_name, mechanism_class
 from shuffledp.views import VIEWS
 
 # The longest text of one field; a request as a whole is bounded by the server.
 LONGEST_FIELD = 4096
 # Of a curve: enough for a smooth line, few enough to be worked out while somebody waits.
 MOST_POINTS = 61
-_RTOL = 1e-6  # the command line's own
 # Of sums, the first is what is taken where none is given.
 RELATIONS = ("replace-one", "replace-special")
 _YES, _NO = ("1", "true", "on"), ("", "0", "false", "off")
@@ -88,8 +84,8 @@ class Question:
         "all" or "published".
     analysis : str or None
         One alone in place of the best.
-    rtol : float
-        Relative width wanted.
+    rtol : float or None
+        Relative width wanted; by default the command line's.
     view : dict
         What the analyst sees: "messages" alone, or "sums" with ones, relation and added noise.
     command : str
@@ -102,14 +98,9 @@ class Question:
     rounds: int
     trust: str
     analysis: str | None
-    rtol: float
+    rtol: float | None
     view: dict[str, Any]
     command: str
-
-
-def mechanism_names() -> tuple[str, ...]:
-    """All that the command line knows."""
-    return (*randomizer_names(), *protocol_names(), GENERIC)
 
 
 def question(fields: Mapping[str, str]) -> Question:
@@ -124,9 +115,7 @@ def question(fields: Mapping[str, str]) -> Question:
     for key, value in fields.items():
         if len(value) > LONGEST_FIELD:
             raise rejected(key, value, f"at most {LONGEST_FIELD:,} characters")
-    name = _given(fields, "mechanism")
-    if name not in mechanism_names():
-        raise rejected("mechanism", name, f"one of {', '.join(mechanism_names())}")
+    name = known_name("mechanism", _given(fields, "mechanism"), names())
     options = {str(option.name): option for option in mechanism_options(name)}
     for key, value in fields.items():
         if key not in options and key not in _OWN:
@@ -138,7 +127,7 @@ def question(fields: Mapping[str, str]) -> Question:
         if value is not None:
             description[key] = value
     rounds = _check.count("rounds", _typed("rounds", fields, Whole(), 1), high=10**9)
-    rtol = _typed("rtol", fields, Number(), _RTOL)
+    rtol = _typed("rtol", fields, Number(), None)
     trust = fields.get("trust") or "all"
     return Question(
         description=description,
@@ -149,7 +138,7 @@ def question(fields: Mapping[str, str]) -> Question:
         analysis=fields.get("analysis") or None,
         rtol=rtol,
         view=_view(fields, rounds),
-        command=_command(name, options, fields, rounds=rounds, rtol=rtol, trust=trust),
+        command=_command(name, options, fields, rounds=rounds, trust=trust),
     )
 
 
@@ -187,7 +176,7 @@ def points(fields: Mapping[str, str]) -> int:
 def catalogue() -> dict[str, Any]:
     """What the page has to know to draw its form: mechanisms, their parameters, the analyses."""
     return {
-        "mechanisms": [_entry(name) for name in mechanism_names()],
+        "mechanisms": [_entry(name) for name in names()],
         "analyses": [
             {"key": found.key, "end": found.end, "title": found.theorem.title}
             for found in analyses()
@@ -272,11 +261,10 @@ def _command(
     fields: Mapping[str, str],
     *,
     rounds: int,
-    rtol: float,
     trust: str,
 ) -> str:
     """The words that give the same on the command line, parameters as they were typed."""
-    words = ["shuffledp", "epsilon" if rounds == 1 else "calibrate", name]
+    words = ["shuffledp", "epsilon", name]
     for key, option in options.items():
         typed = fields.get(key, "")
         if option.is_flag:
@@ -287,11 +275,10 @@ def _command(
             words += [option.opts[0], typed]
     words += ["-n", fields["n"], "--delta", fields["delta"]]
     if rounds > 1:
-        words += ["--rounds", fields["rounds"], "--find", "epsilon"]
+        words += ["--rounds", fields["rounds"]]
     elif fields.get("analysis"):
         words += ["--analysis", fields["analysis"]]
     words += ["--trust", trust] if trust != "all" else []
-    words += ["--rtol", fields["rtol"]] if rtol != _RTOL else []
     for key in _VIEW:
         words += [f"--{key}", fields[key]] if fields.get(key) else []
     return shlex.join(words)

@@ -30,7 +30,7 @@ from shuffledp.errors import (
 )
 from shuffledp.page.form import Question, number, points, question
 from shuffledp.randomizers import Randomizer
-from shuffledp.views import MESSAGES_RTOL, Sums, certified, shuffle
+from shuffledp.views import Sums, certified, shuffle
 
 # Digits of an end: those of `shuffledp epsilon`.
 _DIGITS = 8
@@ -148,7 +148,7 @@ def deployment(fields: Fields) -> dict[str, Any]:
         "population": {"users": n},
         "randomizer": source.to_dict(),
         "target": {"delta": ask.delta},
-        "accounting": {"trust": ask.trust, "rtol": ask.rtol, "rounds": ask.rounds},
+        "accounting": {"trust": ask.trust, "rounds": ask.rounds},
     }
     head = ""
     if ask.analysis is not None:
@@ -189,9 +189,7 @@ def _accounts(ask: Question, source: Any) -> Callable[[Any], Any]:
     if ask.view["view"] == "sums":
         if not isinstance(source, Randomizer):
             raise rejected("view", "sums", "messages, for anything but a randomizer")
-        # The width that a round of messages is computed to is not worth the time here.
-        rtol = None if ask.rtol == MESSAGES_RTOL else ask.rtol
-        return lambda n: shuffle(source, n, rtol=rtol, **ask.view)
+        return lambda n: shuffle(source, n, rtol=ask.rtol, **ask.view)
 
     def at(n: Any) -> Any:
         one = accountant(source, n, rtol=ask.rtol, trust=ask.trust)

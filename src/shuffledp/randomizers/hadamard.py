@@ -143,6 +143,7 @@ class HadamardResponse(ItemRandomizer):
     """
 
     name: ClassVar[str] = "hadamard-response"
+    aliases: ClassVar[tuple[str, ...]] = ("hadamard", "hr")
     summary: ClassVar[str] = "Hadamard response, in B blocks"
     domain: Domain
     eps0: LocalEpsilon

@@ -72,6 +72,11 @@ class KRR(_Response):
     """
 
     name: ClassVar[str] = "k-rr"
+    aliases: ClassVar[tuple[str, ...]] = (
+        "grr",
+        "generalized-randomized-response",
+        "randomized-response",
+    )
     summary: ClassVar[str] = "k-ary randomized response"
     k: Domain
     eps0: LocalEpsilon
@@ -105,6 +110,7 @@ class BinaryRR(_Response):
     """
 
     name: ClassVar[str] = "binary-rr"
+    aliases: ClassVar[tuple[str, ...]] = ("warner", "rr")
     summary: ClassVar[str] = "binary randomized response (Warner)"
     eps0: LocalEpsilon
 

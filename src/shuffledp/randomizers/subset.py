@@ -50,6 +50,7 @@ class SubsetSelection(FrequencyRandomizer):
     """
 
     name: ClassVar[str] = "subset"
+    aliases: ClassVar[tuple[str, ...]] = ("subset-selection",)
     summary: ClassVar[str] = "subset selection, k of d items"
     d: Domain
     eps0: LocalEpsilon

@@ -92,6 +92,7 @@ class RAPPOR(_Unary):
     """
 
     name: ClassVar[str] = "rappor"
+    aliases: ClassVar[tuple[str, ...]] = ("sue", "symmetric-unary-encoding")
     summary: ClassVar[str] = "symmetric unary encoding (one-time RAPPOR)"
     d: Domain
     eps0: LocalEpsilon
@@ -141,6 +142,7 @@ class OUE(_Unary):
     """
 
     name: ClassVar[str] = "oue"
+    aliases: ClassVar[tuple[str, ...]] = ("optimized-unary-encoding",)
     summary: ClassVar[str] = "optimized unary encoding"
     d: Domain
     eps0: LocalEpsilon

@@ -3,12 +3,11 @@
 from shuffledp.views.added_up import SUMS_ALONE
 from shuffledp.views.certified import certified, log_upper
 from shuffledp.views.datasets import local_guarantee
-from shuffledp.views.front import MESSAGES_RTOL, VIEWS, shuffle
+from shuffledp.views.front import VIEWS, shuffle
 from shuffledp.views.noise import AddedNoise
 from shuffledp.views.sums import Sums, summed
 
 __all__ = [
-    "MESSAGES_RTOL",
     "SUMS_ALONE",
     "VIEWS",
     "AddedNoise",

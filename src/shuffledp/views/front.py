@@ -19,8 +19,6 @@ from shuffledp.views.several import asked_of_several
 from shuffledp.views.sums import Sums, summed
 
 VIEWS = ("messages", "sums")
-# What one round of messages is computed to.
-MESSAGES_RTOL = 1e-6
 
 
 @overload
