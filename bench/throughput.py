@@ -123,7 +123,7 @@ def stages(many: int, runs: int) -> list[list[str]]:
     reports = randomizer.randomize(values)
 
     def out_of_core() -> None:
-        with Shuffler(expected=many, memory=64 << 20) as shuffler:
+        with Shuffler(memory=64 << 20) as shuffler:
             for part in np.array_split(reports, max(1, many >> 16)):
                 shuffler.add(part)
             for _ in shuffler.batches():

@@ -123,7 +123,7 @@ def test_our_own_shuffler_out_of_core_is_not_refuted(tmp_path):
 
     def program(messages):
         words = np.array([int(m, 16) for m in messages], dtype=np.uint64)
-        with Shuffler(expected=10**9, memory=1 << 20, source=source, directory=tmp_path) as mixer:
+        with Shuffler(memory=1 << 20, source=source, directory=tmp_path) as mixer:
             mixer.add(words[: len(words) // 3])
             mixer.add(words[len(words) // 3 :])
             return [f"{int(w):016x}" for out in mixer.batches() for w in out]

@@ -7,13 +7,10 @@ file; the folder is compared byte for byte (and inode by inode) with what it was
 import errno
 import os
 import shutil
-import signal
 import socket
 import stat
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +20,7 @@ import pytest
 
 from shuffledp.cli import main
 from shuffledp.errors import ParameterError
-from shuffledp.outputs import check, scratch, sweep, writing
+from shuffledp.outputs import check, writing
 
 DEPLOYMENT = """
 title = "Letters"
@@ -359,18 +356,7 @@ def test_all_files_or_none_when_the_last_cannot_be_put(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
-def test_an_error_leaves_nothing(tmp_path):
-    def work():
-        with writing([("one", tmp_path / "a")]) as held:
-            held.write(tmp_path / "a", "new")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        work()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_a_killed_process_left_is_removed_and_what_runs_is_not(tmp_path):
+def test_what_a_killed_process_leaves_has_another_name(tmp_path):
     code = f"""
 import os, signal
 from shuffledp.outputs import writing
@@ -378,94 +364,48 @@ with writing([("one", {str(tmp_path / "a")!r})]) as held:
     held.write({str(tmp_path / "a")!r}, "half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
+    (tmp_path / "a").write_text("old", encoding="utf-8")
     subprocess.run([sys.executable, "-c", code], check=False)
-    (left,) = tmp_path.iterdir()
-    said = []
-    with writing([("two", tmp_path / "b")], tell=said.append) as held:
-        assert not left.exists()
-        assert str(left) in said[0]
-        assert sweep(tmp_path) == []  # its own folder is in use
-        held.write(tmp_path / "b", "whole")
-    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert (left[0][:11], left[1:]) == (".shuffledp-", ["a"])
+    assert (tmp_path / "a").read_text(encoding="utf-8") == "old"
 
 
-def test_folders_of_unknown_owners_are_named_not_removed(tmp_path):
-    """Without a lock, as earlier versions left them: they may hold reports."""
-    old = tmp_path / ".shuffledp-old"
-    old.mkdir()
-    (old / "0000").write_bytes(b"reports")
-    said = []
-    sweep(tmp_path, said.append)
-    assert said == []  # perhaps a run that has just begun
-    os.utime(old, (0, 0))
-    sweep(tmp_path, said.append)
-    assert "remove it by hand" in said[0]
-    assert (old / "0000").exists()
+@pytest.mark.parametrize("ends", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
+def test_whatever_ends_the_work_leaves_nothing(ends, tmp_path):
 
+    def work():
+        with writing([("one", tmp_path / "a"), ("two", tmp_path / "b")]) as held:
+            held.write(tmp_path / "a", "new")
+            raise ends
 
-class Ended(Exception):  # noqa: N818 (no error: a signal)
-    """What a handler raises."""
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_signals_wait_for_the_folder_to_go(number, tmp_path, monkeypatch):
-    """Whichever thread the system gives them to: another one is there to take them."""
-    removed = []
-
-    def slow(path, **settings):
-        os.kill(os.getpid(), number)
-        time.sleep(0.05)
-        removed.append(path)
-        shutil_rmtree(path, **settings)
-
-    def end(*_):
-        raise Ended
-
-    shutil_rmtree = shutil.rmtree
-    monkeypatch.setattr(shutil, "rmtree", slow)
-    stop, before = threading.Event(), signal.signal(number, end)
-    other = threading.Thread(target=stop.wait)
-    other.start()
-    try:
-        with pytest.raises(Ended), scratch(tmp_path) as made:
-            (made / "report").write_text("x", encoding="utf-8")
-        assert signal.getsignal(number) is end
-    finally:
-        stop.set()
-        other.join()
-        signal.signal(number, before)
-    assert removed == [made]
+    with pytest.raises(ends):
+        work()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_signal_that_is_ignored_stays_so(tmp_path):
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with scratch(tmp_path):
-            os.kill(os.getpid(), signal.SIGHUP)
-        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGHUP, before)
+def test_files_have_the_rights_of_new_files(tmp_path):
+    (tmp_path / "new").touch()
+    with writing([("one", tmp_path / "a")]) as held:
+        held.write(tmp_path / "a", "x")
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "new").stat().st_mode
 
 
-def test_what_cannot_be_taken_back_is_named(tmp_path, monkeypatch):
-    """The second file cannot be put in its place, and the first one not be removed again."""
+def test_the_files_that_are_in_their_places_already_are_named(tmp_path, monkeypatch):
+    """The second file cannot be put in its place: each one that is there is whole."""
 
-    def fails(path, *_):
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+    def only_a(old, new):
+        if new.name != "a":
+            raise PermissionError(errno.EACCES, "Permission denied", str(new))
+        return replace(old, new)
 
     def put_two():
         with writing([("output", place) for place in places]) as held:
             for place in places:
                 held.write(place, "x")
             monkeypatch.setattr(Path, "replace", only_a)
-            monkeypatch.setattr(Path, "unlink", fails)
-
-    def only_a(old, new):
-        return replace(old, new) if new.name == "a" else fails(new)
 
     places, replace = [tmp_path / "a", tmp_path / "b"], Path.replace
-    with pytest.raises(ParameterError, match=r"permission denied; not all.*remove '.*/a'$"):
+    with pytest.raises(ParameterError, match=r"permission denied; written before: '.*/a'$"):
         put_two()
-    monkeypatch.undo()
     assert [path.name for path in tmp_path.iterdir()] == ["a"]

@@ -16,22 +16,27 @@ from shuffledp.randomness import SeededSource
 SMALLEST = 1 << 20
 
 
-def through(reports, seed, *, expected, cut=3):
-    with Shuffler(expected=expected, memory=SMALLEST, source=SeededSource(seed)) as shuffler:
+@pytest.fixture
+def spilling(monkeypatch):
+    """Two buckets, and so few reports in memory that buckets are split again."""
+    monkeypatch.setattr("shuffledp.protocol.shuffler._BUCKETS", 2)
+    monkeypatch.setattr("shuffledp.protocol.shuffler._SMALLEST_BUDGET", 1)
+
+
+def through(reports, seed, *, memory=SMALLEST, cut=3):
+    with Shuffler(memory=memory, source=SeededSource(seed)) as shuffler:
         for start in range(0, len(reports), cut):
             shuffler.add(reports[start : start + cut])
         return np.concatenate(list(shuffler.batches()))
 
 
 @pytest.mark.many(1)
-@pytest.mark.parametrize("expected", [1, 10**6])
-def test_every_permutation_is_equally_likely(expected):
-    """All 120 orders of five reports; one bucket, and many buckets."""
+@pytest.mark.parametrize("memory", [SMALLEST, 70])
+def test_every_permutation_is_equally_likely(memory, spilling):
+    """All 120 orders of five reports; in memory, and two of them at a time."""
     reports = np.arange(5, dtype=np.uint8)
-    rounds = 12_000 if expected == 1 else 2_400
-    found = Counter(
-        tuple(through(reports, seed, expected=expected).tolist()) for seed in range(rounds)
-    )
+    rounds = 12_000 if memory == SMALLEST else 2_400
+    found = Counter(tuple(through(reports, seed, memory=memory).tolist()) for seed in range(rounds))
     orders = list(itertools.permutations(range(5)))
     mean = rounds / len(orders)
     statistic = sum((found[order] - mean) ** 2 / mean for order in orders)
@@ -40,10 +45,10 @@ def test_every_permutation_is_equally_likely(expected):
 
 
 @pytest.mark.parametrize("shape", [(1000,), (1000, 3)])
-def test_nothing_is_lost_or_made(shape):
+def test_nothing_is_lost_or_made(shape, spilling):
     reports = np.random.default_rng(1).integers(0, 200, shape).astype(np.uint16)
-    for expected in (1, 10**6):
-        out = through(reports, 4, expected=expected, cut=77)
+    for memory in (SMALLEST, 10_000):
+        out = through(reports, 4, memory=memory, cut=77)
         assert out.dtype == reports.dtype
         assert out.shape == reports.shape
         assert sorted(map(tuple, out.reshape(1000, -1).tolist())) == sorted(
@@ -55,7 +60,7 @@ def test_nothing_is_lost_or_made(shape):
 def test_position_says_nothing_of_the_batch():
     """The mean place of the first batch's reports is the middle."""
     reports = np.repeat(np.arange(10, dtype=np.uint8), 20_000)
-    out = through(reports, 9, expected=10**7, cut=20_000)
+    out = through(reports, 9, cut=20_000)
     places = np.flatnonzero(out == 0)
     spread = math.sqrt((200_000**2 / 12) / places.size)
     assert abs(places.mean() - 100_000) < 5 * spread
@@ -68,20 +73,20 @@ def test_in_memory():
 
 
 def test_no_reports_and_bad_batches(tmp_path):
-    with Shuffler(expected=10) as shuffler:
+    with Shuffler() as shuffler:
         shuffler.add(np.zeros(0, dtype=np.uint8))
         assert list(shuffler.batches()) == []
-    with Shuffler(expected=10) as shuffler:
+    with Shuffler() as shuffler:
         shuffler.add(np.zeros(3, dtype=np.uint8))
         with pytest.raises(ParameterError, match="as before"):
             shuffler.add(np.zeros(3, dtype=np.uint16))
     with pytest.raises(ParameterError, match="memory"):
-        Shuffler(expected=10, memory=10)
+        Shuffler(memory=10)
     with (
         pytest.raises(ParameterError, match="spill"),
-        Shuffler(expected=10**9, directory=tmp_path / "no") as shuffler,
+        Shuffler(memory=SMALLEST, directory=tmp_path / "no") as shuffler,
     ):
-        shuffler.add(np.zeros(3, dtype=np.uint8))
+        shuffler.add(np.zeros(SMALLEST, dtype=np.uint8))
 
 
 def spilled(folder):
@@ -98,11 +103,10 @@ def spilled(folder):
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="reads open files through /proc")
-@pytest.mark.parametrize("expected", [10**6, 1])
-def test_spilled_reports_have_no_name_and_not_the_users_order(expected, tmp_path):
+def test_spilled_reports_have_no_name_and_not_the_users_order(tmp_path):
     """The reports here are the users' numbers: any order of theirs would show."""
     blocks, rows = 3, 20_000
-    with Shuffler(expected=expected, memory=SMALLEST, directory=tmp_path) as shuffler:
+    with Shuffler(memory=SMALLEST, directory=tmp_path) as shuffler:
         for block in range(blocks):
             shuffler.add(np.arange(block * rows, (block + 1) * rows).astype(np.uint16))
             assert list(tmp_path.iterdir()) == []
@@ -122,22 +126,22 @@ def test_spilled_reports_have_no_name_and_not_the_users_order(expected, tmp_path
 
 
 def test_reports_that_fit_never_touch_the_disk(tmp_path):
-    with Shuffler(expected=10, memory=SMALLEST, directory=tmp_path / "no") as shuffler:
+    with Shuffler(memory=SMALLEST, directory=tmp_path / "no") as shuffler:
         shuffler.add(np.arange(1000, dtype=np.uint8))
         assert sum(map(len, shuffler.batches())) == 1000
 
 
-def test_too_many_reports_for_what_was_expected(tmp_path):
-    """A guess a hundred times too low: buckets are split, none is larger than it may be."""
+def test_a_hundred_times_too_many_for_memory(tmp_path):
+    """Buckets are split, none is larger than it may be."""
     rows = 100 * (SMALLEST // 40)
-    with Shuffler(expected=1, memory=SMALLEST, directory=tmp_path) as shuffler:
+    with Shuffler(memory=SMALLEST, directory=tmp_path) as shuffler:
         for start in range(0, rows, 50_000):
             shuffler.add(np.arange(start, min(start + 50_000, rows), dtype=np.uint32))
         largest, seen = 0, []
         for batch in shuffler.batches():
             largest = max(largest, len(batch))
             seen.append(batch)
-    assert largest <= 1.25 * SMALLEST / 40
+    assert largest <= SMALLEST / 40
     out = np.concatenate(seen)
     assert np.array_equal(np.sort(out), np.arange(rows))
     # Where a report comes out says nothing of where it went in: 6 deviations of a correlation.

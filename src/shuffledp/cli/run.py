@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
-import io
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,7 +61,7 @@ _READING = (
         "--input",
         "source",
         metavar="FILE",
-        help="Parquet, Arrow, CSV or JSON lines; a folder of such; - for a pipe.",
+        help="Parquet, CSV or JSON lines; a folder of such.",
     ),
     click.option("--input-glob", metavar="PATTERN", help="In place of --input: all that match."),
     click.option(
@@ -105,11 +102,6 @@ class _Input:
         """Out of all options."""
         return cls(**{field.name: given.pop(field.name) for field in dataclasses.fields(cls)})
 
-    @property
-    def piped(self) -> bool:
-        """Whether rows come through standard input."""
-        return self.source == "-"
-
     def engine(self) -> Any:
         protocol = load_protocol()
         if (self.source is None) == (self.input_glob is None):
@@ -119,10 +111,8 @@ class _Input:
             delimiter=self.delimiter,
             header=not self.no_header,
         )
-        if self.piped:
-            return protocol.PipeEngine(_stdin(), text=text)
         path = self.source if self.input_glob is None else self.input_glob
-        return protocol.FileEngine(path, pattern=self.source is None, text=text)
+        return protocol.DuckEngine(path, pattern=self.source is None, text=text)
 
     def column(self, files: Any, columns: tuple[str, ...], domain: str | None) -> Any:
         return load_protocol().column_of(
@@ -132,11 +122,6 @@ class _Input:
             kind=self.kind,
             show_values=self.show_values,
         )
-
-
-def _stdin() -> Any:
-    """Standard input as bytes; nothing where it is closed."""
-    return getattr(sys.stdin, "buffer", None) or io.BytesIO()
 
 
 def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -217,19 +202,14 @@ def run(
     certified = os.path.splitext(output)[0] + ".certificate.json"  # noqa: PTH122 (as it was typed)
     # The table of estimates comes last.
     outputs = [("reports", reports), ("figure", figure), ("output", certified), ("output", output)]
-    named = None if source.piped else source.source
-    inputs = [deployment, named, domain, truth, given["candidates"], *engine.files]
-    check_folder("output", output)  # before the certificate's name, which nobody typed
+    inputs = [deployment, source.source, domain, truth, given["candidates"], *engine.files]
+    folder = check_folder("output", output)  # before the certificate's name, which nobody typed
     with files_written(outputs, inputs=inputs) as held, progress("running") as status:
         said = f"output = {output!r}", "another --output"
         load_certificate().refuse_other(certified, *said, table=Path(output).name)
-        scratch = held.path(output).parent
         kept = None if reports is None else held.path(reports)
-        if kept is None and chosen.about().get("alphabet") is not None:
-            # A prefix tree reads the reports again, wanted or not.
-            kept = scratch / "again.parquet"
         settings = protocol.Settings(
-            memory=_bytes(memory), reports=kept, spill=scratch, tell=_counter(status)
+            memory=_bytes(memory), reports=kept, spill=folder, tell=_counter(status)
         )
         result = protocol.run(
             files, engine, chosen, settings=settings, asked=asked, confidence=confidence
@@ -261,7 +241,7 @@ def run(
     "--reports",
     required=True,
     metavar="FILE.parquet",
-    help="What `run --reports` wrote; - for a pipe.",
+    help="What `run --reports` wrote.",
 )
 @click.option(
     "--output", metavar="FILE.csv", help="Where estimates are written.  [default: stdout]"
@@ -279,18 +259,10 @@ def estimate(
     protocol = load_protocol()
     _check.open_unit("confidence", confidence)
     largest = None if top is None else _check.count("top", top)
-    piped = reports == "-"
-    inputs = [None if piped else reports, asking["candidates"]]
-    with files_written([("output", output)], inputs=inputs) as held:
+    with files_written([("output", output)], inputs=[reports, asking["candidates"]]) as held:
         with progress("estimating"):
             asked = protocol.Asked(**_asked(**asking), top=largest or 0)
-            with contextlib.ExitStack() as stack:
-                source = reports
-                if piped:
-                    source = stack.enter_context(protocol.PipedReports(_stdin()))
-                result, found = protocol.estimate_reports(
-                    source, asked=asked, confidence=confidence
-                )
+            result, found = protocol.estimate_reports(reports, asked=asked, confidence=confidence)
         rows = result.rows if largest is None else protocol.largest_rows(result.rows, largest)
         text = protocol.table(rows)
         if output is not None:

@@ -31,5 +31,4 @@ def files_written(
     return writing(
         [(argument, path) for argument, path in outputs if path is not None],
         inputs=[*read, *(path for path in inputs if path is not None)],
-        tell=lambda words: click.echo(f"shuffledp: {words}", err=True),
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.multimessage import MultiMessage
+from shuffledp.outputs import writing
 from shuffledp.protocol.columns import hash_of, size_of
 from shuffledp.protocol.heavy import Spelling
 from shuffledp.protocol.jobs import Mechanism, Outcome, mechanism_of, summed
@@ -90,70 +90,21 @@ def write_reports(
     randomizer: Mechanism,
     about: Mapping[str, Any] | None,
 ) -> int:
-    """Write batches of reports to a Parquet file; returns how many reports there were.
+    """Write batches of reports to a Parquet file, whole or not at all; returns how many there were.
 
     ``about`` is what a column says of itself (``Column.about``), and how many users there are.
     """
-    writer, count = None, 0
-    try:
-        for reports in batches:
-            if writer is None:
-                writer = pq.ParquetWriter(path, schema(randomizer, about or {}, reports))
-            arrow = to_arrow(reports)
-            writer.write_table(pa.Table.from_arrays([arrow], schema=writer.schema))
-            count += len(reports)
-    finally:
-        if writer is not None:
-            writer.close()
-    if writer is None:
+    first = next(batches, None)
+    if first is None:
         raise rejected("reports", "none", "at least one report")
+    count = 0
+    with writing([("reports", path)]) as held:
+        form = schema(randomizer, about or {}, first)
+        with pq.ParquetWriter(held.path(path), form) as writer:
+            for reports in itertools.chain([first], batches):
+                writer.write_table(pa.Table.from_arrays([to_arrow(reports)], schema=form))
+                count += len(reports)
     return count
-
-
-class PipedReports:
-    """A report file that comes through a pipe: held in a file without a name while it is read.
-
-    Reports are randomized, so they may be on the disk; values never are.
-
-    Parameters
-    ----------
-    stream : binary file
-        Read to its end.
-
-    Raises
-    ------
-    ParameterError
-        If it cannot be held.
-    """
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._file: Any = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__)
-        try:
-            shutil.copyfileobj(stream, self._file)
-        except OSError as error:
-            self._file.close()
-            raise ParameterError(f"reports = {str(self)!r}: {unreadable(error)}") from None
-
-    def __enter__(self) -> PipedReports:  # noqa: PYI034 (Self is Python 3.11)
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._file.close()
-
-    def again(self) -> BinaryIO:
-        """The file at its beginning."""
-        self._file.seek(0)
-        return self._file
-
-    def __str__(self) -> str:
-        return "-"
-
-
-Reports = str | Path | PipedReports
-
-
-def _opened(reports: Reports) -> pq.ParquetFile:
-    return pq.ParquetFile(reports.again() if isinstance(reports, PipedReports) else reports)
 
 
 @dataclass(frozen=True)
@@ -182,13 +133,13 @@ class ReportFile:
 
 
 def read_reports(
-    path: Reports, *, rows: int = 1 << 20, asked: tuple[str, ...] = (), moments: int = 0
+    path: str | Path, *, rows: int = 1 << 20, asked: tuple[str, ...] = (), moments: int = 0
 ) -> ReportFile:
     """Aggregate a report file that may be larger than memory.
 
     Parameters
     ----------
-    path : path or PipedReports
+    path : path
         The file.
     rows : int
         Reports at a time.
@@ -203,7 +154,7 @@ def read_reports(
         If it is no such file, is cut off, or its metadata name no known mechanism.
     """
     try:
-        file = _opened(path)
+        file = pq.ParquetFile(path)
     except FileNotFoundError:
         raise ParameterError(f"reports = {str(path)!r}: no such file") from None
     except OSError as error:
@@ -237,14 +188,14 @@ def read_reports(
     return ReportFile(randomizer, None if items is None else tuple(items), total, refused, about)
 
 
-def report_batches(path: Reports, *, rows: int = 1 << 20) -> Iterator[np.ndarray]:
+def report_batches(path: str | Path, *, rows: int = 1 << 20) -> Iterator[np.ndarray]:
     """The reports of a file that ``read_reports`` has read, batch by batch."""
-    with _opened(path) as file:
+    with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=rows, columns=[_COLUMN]):
             yield from_arrow(batch.column(0))
 
 
-def _about(path: Reports, found: pa.Schema) -> tuple[Mechanism, dict[str, Any]]:
+def _about(path: str | Path, found: pa.Schema) -> tuple[Mechanism, dict[str, Any]]:
     text = (found.metadata or {}).get(_KEY)
     if text is None or _COLUMN not in found.names:
         raise ParameterError(f"reports = {str(path)!r}: wanted a report file written by shuffledp")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,34 +24,18 @@ from shuffledp.protocol.aggregated import aggregated
 from shuffledp.protocol.answers import Answer, Row, largest_rows, rows_of, table
 from shuffledp.protocol.casts import Kind
 from shuffledp.protocol.columns import Column
-from shuffledp.protocol.engines import (
-    DuckEngine,
-    Engine,
-    FileEngine,
-    PipeEngine,
-    Settings,
-    TextFormat,
-)
+from shuffledp.protocol.engines import DuckEngine, Engine, Settings, TextFormat
 from shuffledp.protocol.engines.base import LocalEngine, enough
 from shuffledp.protocol.jobs import AGGREGATOR, Job, Mechanism, Outcome, mechanism_of
 from shuffledp.protocol.questions import Asked, Question, found_in, question
 from shuffledp.protocol.records import Record, Values
-from shuffledp.protocol.reports import (
-    PipedReports,
-    ReportFile,
-    Reports,
-    read_reports,
-    report_batches,
-)
+from shuffledp.protocol.reports import ReportFile, read_reports, report_batches
 from shuffledp.protocol.simulation import simulate_question as simulated
 from shuffledp.randomness import SeededSource, SystemSource
 
 __all__ = [
     "Asked",
     "DuckEngine",
-    "FileEngine",
-    "PipeEngine",
-    "PipedReports",
     "Result",
     "Row",
     "Settings",
@@ -183,9 +169,13 @@ def run(
         wanted = _of_sums(deployment, wanted, settings)
     least = deployment.population.minimum_batch or 1
     reports = settings.reports
-    # Everything that can go wrong does so before the reports are in their place.
-    with writing([] if reports is None else [("reports", reports)]) as held:
+    with contextlib.ExitStack() as stack:
+        # What can go wrong after the run does so before the reports are in their place.
+        held = stack.enter_context(writing([] if reports is None else [("reports", reports)]))
         kept = None if reports is None else held.path(reports)
+        if kept is None and tree:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="shuffledp-"))
+            kept = Path(folder) / "reports.parquet"
         outcome = engine.run(job, replace(settings, reports=kept, minimum_batch=least))
         deployment = seen(deployment, outcome.users)
         if wanted is not None:
@@ -214,8 +204,6 @@ def _notes(answer: Answer) -> tuple[str, ...]:
 
 
 def _found(path: Any, mechanism: Mechanism, about: dict[str, Any], asked: Asked) -> Answer:
-    if path is None:
-        raise ParameterError("reports = None: wanted a file, a prefix tree reads reports twice")
     return found_in(mechanism, about, asked, lambda: report_batches(path))
 
 
@@ -239,7 +227,7 @@ def seen(deployment: Deployment, count: int) -> Deployment:
 
 
 def estimate_reports(
-    path: Reports, *, asked: Asked | None = None, confidence: float = 0.95
+    path: str | Path, *, asked: Asked | None = None, confidence: float = 0.95
 ) -> tuple[Result, ReportFile]:
     """The collector's half alone: estimates from a report file made elsewhere."""
     asked = asked or Asked()

@@ -17,7 +17,6 @@ import math
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -26,15 +25,11 @@ from shuffledp.errors import ParameterError, rejected, unreadable
 from shuffledp.randomness import RandomSource, SystemSource
 
 _SMALLEST_BUDGET = 1 << 20
-# Open files of one level; a bucket that is split holds its own level open beside it, and three
-# levels (256^3 buckets) stay below the 1024 files that systems give a process.
-_MOST_BUCKETS = 256
-# Where nobody knew that reports would not fit: enough for 16 times as many, then they are split.
-_BUCKETS_UNFORESEEN = 16
+# Files of one level: for 64 times as many reports as fit memory, and few enough that three levels
+# stay below the 1024 open files that systems give a process.
+_BUCKETS = 64
 # Keys, the order and a copy of the reports stand beside each other while a bucket is permuted.
 _BYTES_FOR_KEYS = 32
-# Buckets are filled by chance, sqrt(rows) up or down; a quarter over is no chance any more.
-_OVER = 1.25
 
 
 def shuffle_reports(reports: np.ndarray, source: RandomSource | None = None) -> np.ndarray:
@@ -48,10 +43,8 @@ class Shuffler:
 
     Parameters
     ----------
-    expected : int
-        About how many reports will come; only the number of buckets depends on it.
     memory : int
-        Bytes that one bucket may take while it is permuted.
+        Bytes that the reports of one bucket may take while they are permuted.
     source : RandomSource, optional
         The operating system's if not given.
     directory : Path, optional
@@ -61,51 +54,40 @@ class Shuffler:
     def __init__(
         self,
         *,
-        expected: int,
         memory: int = 256 << 20,
         source: RandomSource | None = None,
         directory: Path | None = None,
     ) -> None:
         if memory < _SMALLEST_BUDGET:
             raise rejected("memory", memory, f"at least {_SMALLEST_BUDGET:,} bytes")
-        self._expected, self._memory = max(expected, 1), memory
+        self._memory = memory
         self._source = source or SystemSource()
         self._stack = contextlib.ExitStack()
         self._where = directory
         self._held: list[np.ndarray] = []
         self._buckets: list[Any] = []
-        self._kind: np.dtype[Any] | None = None
-        self._width: tuple[int, ...] = ()
-        self._most = 0  # reports of one bucket
+        self._sample: np.ndarray | None = None  # no report, of the type and width of all
         self.count = 0
 
     def __enter__(self) -> Shuffler:  # noqa: PYI034 (Self is Python 3.11)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._stack.close()
 
     def add(self, reports: np.ndarray) -> None:
         """Take a batch of reports, all batches of one type and width."""
         if not len(reports):
             return
-        if self._kind is None:
-            self._begin(reports)
-        if reports.dtype != self._kind or reports.shape[1:] != self._width:
-            found = (str(reports.dtype), reports.shape[1:])
-            raise rejected("reports", found, f"({self._kind}, {self._width}) as before")
+        sample = reports[:0].copy() if self._sample is None else self._sample
+        self._sample = sample
+        if reports.dtype != sample.dtype or reports.shape[1:] != sample.shape[1:]:
+            found, first = ((str(x.dtype), x.shape[1:]) for x in (reports, sample))
+            raise rejected("reports", found, f"{first} as before")
         self.count += len(reports)
-        if self._buckets:
-            self._spill(reports, self._buckets)
-            return
         self._held.append(reports)
-        if self.count > _OVER * self._most:
-            self._buckets = self._files(_BUCKETS_UNFORESEEN)
+        if self._buckets or self.count > self._most:
+            self._buckets = self._buckets or self._files(self._stack)
             while self._held:
                 self._spill(self._held.pop(), self._buckets)
 
@@ -119,24 +101,25 @@ class Shuffler:
             with self._buckets.pop(0) as bucket:
                 yield from self._permuted(bucket)
 
-    def _begin(self, first: np.ndarray) -> None:
-        self._kind, self._width = first.dtype, first.shape[1:]
-        size = first.dtype.itemsize * math.prod(self._width) * 2 + _BYTES_FOR_KEYS
-        self._most = max(self._memory // size, 1)
-        if self._expected > self._most:
-            self._buckets = self._files(math.ceil(self._expected / self._most))
+    @property
+    def _row_bytes(self) -> int:
+        sample = self._sample
+        return 1 if sample is None else sample.dtype.itemsize * math.prod(sample.shape[1:])
+
+    @property
+    def _most(self) -> int:
+        """Reports that are permuted in memory."""
+        return max(self._memory // (2 * self._row_bytes + _BYTES_FOR_KEYS), 1)
 
     def _permuted(self, bucket: Any) -> Iterator[np.ndarray]:
-        size = self._row_bytes()
-        rows = bucket.seek(0, 2) // size
+        rows = bucket.seek(0, 2) // self._row_bytes
         bucket.seek(0)
-        if rows <= _OVER * self._most:
-            reports = self._read(bucket, rows)
+        if rows <= self._most:
             if rows:
-                yield shuffle_reports(reports, self._source)
+                yield shuffle_reports(self._read(bucket, rows), self._source)
             return
         with contextlib.ExitStack() as stack:
-            parts = self._files(math.ceil(rows / self._most), stack)
+            parts = self._files(stack)
             for start in range(0, rows, self._most):
                 self._spill(self._read(bucket, min(self._most, rows - start)), parts)
             bucket.close()
@@ -145,35 +128,28 @@ class Shuffler:
                     yield from self._permuted(part)
 
     def _read(self, bucket: Any, rows: int) -> np.ndarray:
-        data = bucket.read(rows * self._row_bytes())
-        return np.frombuffer(data, dtype=self._kind).reshape(rows, *self._width)
-
-    def _row_bytes(self) -> int:
-        kind = self._kind
-        return 0 if kind is None else kind.itemsize * math.prod(self._width)
+        sample: Any = self._sample
+        data = bucket.read(rows * self._row_bytes)
+        return np.frombuffer(data, dtype=sample.dtype).reshape(rows, *sample.shape[1:])
 
     def _spill(self, reports: np.ndarray, buckets: list[Any]) -> None:
         """To buckets at random, each batch in random order."""
         mixed = shuffle_reports(reports, self._source)
-        if len(buckets) > 1:
-            bucket = self._source.below(len(buckets), len(mixed)).astype(np.uint16)
-            order = np.argsort(bucket, kind="stable")
-            edges = np.searchsorted(bucket[order], np.arange(len(buckets) + 1))
-            mixed = mixed[order]
-        else:
-            edges = np.array([0, len(mixed)])
+        bucket = self._source.below(len(buckets), len(mixed)).astype(np.uint16)
+        order = np.argsort(bucket, kind="stable")
+        edges = np.searchsorted(bucket[order], np.arange(len(buckets) + 1))
+        mixed = mixed[order]
         with self._on_disk():
             for file, start, stop in zip(buckets, edges[:-1], edges[1:], strict=True):
                 if stop > start:
                     file.write(np.ascontiguousarray(mixed[start:stop]).tobytes())
                     file.flush()
 
-    def _files(self, count: int, stack: contextlib.ExitStack | None = None) -> list[Any]:
-        count = min(max(count, 2), _MOST_BUCKETS)
-        stack = stack or self._stack
+    def _files(self, stack: contextlib.ExitStack) -> list[Any]:
         with self._on_disk():
             return [
-                stack.enter_context(tempfile.TemporaryFile(dir=self._where)) for _ in range(count)
+                stack.enter_context(tempfile.TemporaryFile(dir=self._where))
+                for _ in range(_BUCKETS)
             ]
 
     @contextlib.contextmanager

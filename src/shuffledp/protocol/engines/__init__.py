@@ -1,6 +1,7 @@
 """Engines: where the rows come from and who works on them. Each runs the same ``Job``.
 
-An engine reads one column and hands back an ``Outcome``; with one seed all of them give the same.
+An engine reads columns and hands back an ``Outcome``; with one seed all of them give the same.
+``DuckEngine`` reads files, ``ArrayEngine`` tables in memory, ``spark.SparkEngine`` a cluster's.
 """
 
 from __future__ import annotations
@@ -8,16 +9,6 @@ from __future__ import annotations
 from shuffledp.protocol.engines.base import Engine, Settings
 from shuffledp.protocol.engines.csv_text import TextFormat
 from shuffledp.protocol.engines.duck import DuckEngine
-from shuffledp.protocol.engines.files import FileEngine
 from shuffledp.protocol.engines.memory import ArrayEngine
-from shuffledp.protocol.engines.pipe import PipeEngine
 
-__all__ = [
-    "ArrayEngine",
-    "DuckEngine",
-    "Engine",
-    "FileEngine",
-    "PipeEngine",
-    "Settings",
-    "TextFormat",
-]
+__all__ = ["ArrayEngine", "DuckEngine", "Engine", "Settings", "TextFormat"]

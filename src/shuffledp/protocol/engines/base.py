@@ -1,9 +1,13 @@
-"""The interface of an engine, and the one way local engines work."""
+"""The contract of an engine, and the one way local engines work.
+
+An engine reads the columns of a job, has every row randomized, the reports shuffled and summed, and
+gives back an ``Outcome``. Local engines read batches of rows; all else is the same for them.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,12 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.outputs import writing
 from shuffledp.protocol.jobs import Job, Outcome, in_blocks
 from shuffledp.protocol.reports import write_reports
 from shuffledp.protocol.shuffler import Shuffler
 
 Tell = Callable[[int], None]
+# A column that is not there: so many of those that are there are named.
+_MOST_NAMES = 20
 
 
 def _quiet(rows: int) -> None:
@@ -48,6 +53,10 @@ class Settings:
     spill: Path | None = None
     tell: Tell = _quiet
 
+    def shuffler(self) -> Shuffler:
+        """The shuffler of a run, with a quarter of the memory, beside reading and sums."""
+        return Shuffler(memory=max(self.memory // 4, 1 << 20), directory=self.spill)
+
 
 def enough(users: int, least: int | None) -> None:
     """ParameterError for too few users, before anything is released."""
@@ -58,19 +67,6 @@ def enough(users: int, least: int | None) -> None:
             f"input has {users:,} reports: wanted at least population.minimum_batch = {least:,}; "
             "nothing is released"
         )
-
-
-def shuffler(settings: Settings, *, expected: int) -> Shuffler:
-    """The shuffler of a run, with its part of the memory: a quarter, beside reading and sums."""
-    held = max(settings.memory // 4, 1 << 20)
-    return Shuffler(expected=expected, memory=held, directory=settings.spill)
-
-
-def release(path: Path, batches: Iterator[np.ndarray], job: Job, users: int) -> None:
-    """Write shuffled reports to their file, which is there whole or not at all."""
-    about = job.column.about() | {"users": users}
-    with writing([("reports", path)]) as held:
-        write_reports(held.path(path), batches, job.mechanism, about)
 
 
 class Engine(ABC):
@@ -90,10 +86,6 @@ class LocalEngine(Engine):
         return False
 
     @abstractmethod
-    def rows(self) -> int:
-        """How many rows there are."""
-
-    @abstractmethod
     def arrays(self, names: tuple[str, ...], settings: Settings) -> Iterator[pa.Array]:
         """Rows in the order of the table; of several columns as structs."""
 
@@ -106,27 +98,48 @@ class LocalEngine(Engine):
         if self.untyped:
             job = replace(job, column=job.column.of_text())
         total = Outcome()
-        with shuffler(settings, expected=self.rows()) as s:
+        with settings.shuffler() as shuffler:
             for block, rows in enumerate(in_blocks(self.arrays(job.column.names, settings))):
                 reports, left_out = job.reports(rows, block)
                 total = total + left_out
                 if job.seed is not None and len(reports):
                     total = total + job.outcome(reports)
-                if job.seed is None or settings.reports is not None:
-                    s.add(reports)
+                shuffler.add(reports)
                 settings.tell(len(rows))
             if settings.minimum_batch is not None:
                 enough(total.users, settings.minimum_batch)
-            released = _summed(job, s.batches()) if job.seed is None else None
-            if settings.reports is not None:
-                batches = s.batches() if released is None else released.batches()
-                release(settings.reports, batches, job, total.users)
-            elif released is not None:
-                for _ in released.batches():
-                    pass
-        if released is not None:
-            total = total + released.outcome
-        return replace(total)
+            released = leave(job, shuffler.batches(), settings.reports, total.users)
+        return total + released if job.seed is None else total
+
+
+def leave(job: Job, shuffled: Iterable[np.ndarray], path: Path | None, users: int) -> Outcome:
+    """Sum shuffled reports as they pass, and write them to their file where one is wanted.
+
+    Parameters
+    ----------
+    job : Job
+        What made them.
+    shuffled : iterable of ndarray
+        Batches of reports in uniformly random order.
+    path : Path or None
+        The file, which is there whole or not at all.
+    users : int
+        How many users there are, for the file's metadata.
+    """
+    total = Outcome()
+
+    def passing() -> Iterator[np.ndarray]:
+        nonlocal total
+        for reports in shuffled:
+            total = total + job.outcome(reports)
+            yield reports
+
+    if path is None:
+        for _ in passing():
+            pass
+    else:
+        write_reports(path, passing(), job.mechanism, job.column.about() | {"users": users})
+    return total
 
 
 def in_one(batch: pa.RecordBatch) -> pa.Array:
@@ -137,23 +150,6 @@ def in_one(batch: pa.RecordBatch) -> pa.Array:
 
 
 def unknown(name: str, names: list[str]) -> ParameterError:
-    """The error for a column that the table does not have."""
-    return ParameterError(f"column = {name!r}: wanted one of {', '.join(names[:20])}")
-
-
-@dataclass
-class _Released:
-    """Batches that leave the shuffler, summed as they pass."""
-
-    job: Job
-    source: Iterator[np.ndarray]
-    outcome: Outcome
-
-    def batches(self) -> Iterator[np.ndarray]:
-        for reports in self.source:
-            self.outcome = self.outcome + self.job.outcome(reports)
-            yield reports
-
-
-def _summed(job: Job, batches: Iterator[np.ndarray]) -> _Released:
-    return _Released(job, batches, Outcome())
+    """The error for a column that the table does not have once."""
+    shown = ", ".join(map(str, names[:_MOST_NAMES]))
+    return ParameterError(f"column = {name!r}: wanted one of {shown or 'its columns'}")

@@ -2,7 +2,8 @@
 
 Reports are written to a table once and only read after that: a task that is retried writes its own
 part again, and the failed attempt's part is never committed, so no value's second report is seen.
-That table has each block of rows in random order, and goes when the shuffled one is there.
+That table has each block of rows in random order, and goes when the shuffled one is there. A report
+is a row of bytes there, those of its NumPy type: Spark has no unsigned numbers and no fixed lists.
 """
 
 from __future__ import annotations
@@ -18,22 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 from shuffledp.errors import ParameterError
-from shuffledp.protocol.engines.base import (
-    Engine,
-    Settings,
-    enough,
-    in_one,
-    release,
-    shuffler,
-    unknown,
-)
-from shuffledp.protocol.engines.spark_types import from_spark, octets_column, spark_type, to_spark
+from shuffledp.protocol.engines.base import Engine, Settings, enough, in_one, leave, unknown
 from shuffledp.protocol.jobs import BLOCK_ROWS, Job, Outcome, in_blocks
 from shuffledp.protocol.shuffler import shuffle_reports
 from shuffledp.randomness import SystemSource
 
-_SUMS = "outcome binary"
-_BATCH = "reports binary"
+_PICKLED = "pickled binary"
 # Rows that go to Spark at a time; a column of bytes has less than 2^31 of them.
 _ROWS = 1 << 13
 # Random bits by which reports are ordered: two of 10^9 have the same key with probability 2e-21.
@@ -78,9 +69,8 @@ class SparkEngine(Engine):
             return self._private(job, rows, settings)
 
     def _private(self, job: Job, rows: Any, settings: Settings) -> Outcome:
-        kind = spark_type(job.sample())
         counts = ", ".join(f"{name} long" for name in _COUNTS)
-        made = rows.mapInArrow(_randomizing(job), f"report {kind}, order_key binary, {counts}")
+        made = rows.mapInArrow(_randomizing(job), f"report binary, order_key binary, {counts}")
         session = self._frame.sparkSession
         keyed, shuffled = f"{self._where}/keyed", f"{self._where}/shuffled"
         made.write.mode("errorifexists").parquet(keyed)
@@ -96,11 +86,10 @@ class SparkEngine(Engine):
         finally:
             _remove(session, keyed)
         reports = session.read.parquet(shuffled)
-        total = left_out + _reduced(_unpickled(reports.mapInArrow(_summing(job), _SUMS).rdd))
-        if settings.reports is not None:
-            batches = _unpickled(reports.mapInArrow(_batching(job), _BATCH).rdd)
-            release(settings.reports, batches.toLocalIterator(), job, total.users)
-        return total
+        if settings.reports is None:
+            return left_out + _reduced(_unpickled(reports.mapInArrow(_summing(job), _PICKLED).rdd))
+        batches = _unpickled(reports.mapInArrow(_batching(job), _PICKLED).rdd).toLocalIterator()
+        return left_out + leave(job, batches, settings.reports, left_out.users)
 
 
 @contextlib.contextmanager
@@ -136,10 +125,10 @@ def _simulated(job: Job, rows: Any, settings: Settings) -> Outcome:
     if settings.minimum_batch is not None:
         enough(total.users, settings.minimum_batch)
     if settings.reports is not None:
-        with shuffler(settings, expected=total.count) as s:
+        with settings.shuffler() as shuffler:
             for reports in blocks.map(lambda found: _simulate(job, found)[0]).toLocalIterator():
-                s.add(reports)
-            release(settings.reports, s.batches(), job, total.users)
+                shuffler.add(reports)
+            leave(job, shuffler.batches(), settings.reports, total.users)
     return total
 
 
@@ -174,7 +163,7 @@ def _randomizing(job: Job) -> Any:
             reports = shuffle_reports(reports, source)
             for start in range(0, len(reports), _ROWS):
                 yield _keyed(reports[start : start + _ROWS], source)
-            yield _counted(left_out, reports[:0])
+            yield _counted(left_out)
 
     return work
 
@@ -182,14 +171,23 @@ def _randomizing(job: Job) -> Any:
 def _keyed(reports: np.ndarray, source: SystemSource) -> pa.RecordBatch:
     keys = source.octets(_KEY_BYTES * len(reports)).reshape(len(reports), _KEY_BYTES)
     zeros = pa.array(np.zeros(len(reports), dtype=np.int64))
-    columns = [to_spark(reports), octets_column(keys), *[zeros] * len(_COUNTS)]
+    columns = [_octets(reports), _octets(keys), *[zeros] * len(_COUNTS)]
     return pa.RecordBatch.from_arrays(columns, names=["report", "order_key", *_COUNTS])
 
 
-def _counted(left_out: Outcome, none: np.ndarray) -> pa.RecordBatch:
+def _octets(rows: np.ndarray) -> pa.Array:
+    """Rows of any type and width as a column of their bytes."""
+    flat = np.ascontiguousarray(rows)
+    width = flat.nbytes // len(rows)
+    offsets = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(width)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(flat.tobytes())]
+    return pa.Array.from_buffers(pa.binary(), len(rows), buffers)
+
+
+def _counted(left_out: Outcome) -> pa.RecordBatch:
     """A row that is no report: what was counted in one block."""
     counts = [pa.array([int(getattr(left_out, name))]) for name in _COUNTS]
-    columns = [pa.nulls(1, to_spark(none).type), pa.nulls(1, pa.binary()), *counts]
+    columns = [pa.nulls(1, pa.binary()), pa.nulls(1, pa.binary()), *counts]
     return pa.RecordBatch.from_arrays(columns, names=["report", "order_key", *_COUNTS])
 
 
@@ -199,7 +197,7 @@ def _summing(job: Job) -> Any:
         for reports in _reports(batches, job):
             total = total + job.outcome(reports)
         if total.count:
-            yield _pickled("outcome", total)
+            yield _pickled(total)
 
     return work
 
@@ -207,7 +205,7 @@ def _summing(job: Job) -> Any:
 def _batching(job: Job) -> Any:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for reports in _reports(batches, job):
-            yield _pickled("reports", reports)
+            yield _pickled(reports)
 
     return work
 
@@ -216,8 +214,9 @@ def _reports(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[np.ndarray
     sample = job.sample()
     for batch in batches:
         if batch.num_rows:
-            yield from_spark(batch.column(0), sample)
+            octets = b"".join(batch.column(0).to_pylist())
+            yield np.frombuffer(octets, sample.dtype).reshape(-1, *sample.shape[1:])
 
 
-def _pickled(name: str, value: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(value)])], names=[name])
+def _pickled(value: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(value)])], names=["pickled"])

@@ -1,0 +1,171 @@
+"""JSON lines: the same rows as from Parquet, or one line that quotes nobody's value."""
+
+import gzip
+import json
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from protocol.small_files import values_of, written
+from shuffledp.cli import main
+from shuffledp.errors import ParameterError
+from shuffledp.protocol.engines import DuckEngine
+
+SECRET = "hunter2"
+
+
+def lines_of(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def found_in(tmp_path, content, *names):
+    return values_of(DuckEngine(written(tmp_path / "t.jsonl", content)), *names)
+
+
+SPELLED = [
+    ("a", "a"),
+    ("", ""),
+    (None, None),
+    (3, "3"),
+    (-0.0, "-0.0"),
+    (True, "true"),
+    (False, "false"),
+    ("ünï \n\"'\t", "ünï \n\"'\t"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), SPELLED)
+def test_values_are_what_is_written(value, text, tmp_path):
+    assert found_in(tmp_path, lines_of([{"y": 1, "x": value}, {"x": "b"}])) == [text, "b"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [("9" * 30, "9" * 30), ("1e400", "1e400"), ("1E-3", "0.001")]
+)
+def test_numbers(number, text, tmp_path):
+    assert found_in(tmp_path, b'{"x": ' + number.encode() + b"}\r\n\n") == [text]
+
+
+def test_names_that_a_line_leaves_out_are_missing_values(tmp_path):
+    content = b'\xef\xbb\xbf{"y": 1}\n\n  \n{"x": "a", "z": [{}]}\n{"x": null}'
+    assert found_in(tmp_path, content) == [None, "a", None]
+    records = found_in(tmp_path, content, "x", "y")
+    assert records == [{"x": None, "y": "1"}, {"x": "a", "y": None}, {"x": None, "y": None}]
+    with pytest.raises(
+        ParameterError, match="column = 'w': wanted a name under which some line has a value"
+    ):
+        found_in(tmp_path, content, "w")
+
+
+def test_folders_and_compressed_files(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(lines_of([{"x": "a"}]))
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines_of([{"x": "b"}])))
+    (tmp_path / "c.ndjson").write_bytes(lines_of([{"x": "c"}]))
+    engine = DuckEngine(tmp_path)
+    assert engine.untyped
+    assert values_of(engine) == ["a", "b", "c"]
+    (tmp_path / "d.csv").write_text("x\na\n")
+    with pytest.raises(ParameterError, match="CSV and JSON lines files, wanted one kind"):
+        DuckEngine(tmp_path)
+
+
+WRONG = [
+    b'{"x": "a"}\n["hunter2"]\n',
+    b'{"x": "a"}\n{"x": "hunter2"\n',
+    b'{"x": "hunter2"} {"x": 1}\n',
+    b'{"x": "hunter2", "x": "a"}\n',
+    b'{"x": "\xff hunter2"}\n',
+    b'{"x": "hunter2 \\ud800"}\n',
+    b'{"x": ' + b"[" * 200_000 + b"\n",
+    b'{"x": "a"}\n' * 3 + b'{"x"',
+]
+
+
+@pytest.mark.parametrize("content", WRONG, ids=range(len(WRONG)))
+def test_what_is_no_json_is_one_line_without_a_value(content, tmp_path):
+    with pytest.raises(ParameterError, match=r"not a whole file of JSON lines|some line") as error:
+        found_in(tmp_path, content)
+    assert "\n" not in str(error.value)
+    assert SECRET not in str(error.value)
+
+
+def test_a_file_of_empty_lines(tmp_path):
+    with pytest.raises(ParameterError, match="some line has a value"):
+        found_in(tmp_path, b"\n\n")
+
+
+def test_fuzzed_lines_are_one_line_or_the_rows(tmp_path):
+    """What is read of damaged lines is what Python reads of them."""
+    rng = random.Random(5)
+    read = 0
+    for _ in range(300):
+        values = [rng.choice(["a", "b", None]) for _ in range(rng.randrange(1, 30))]
+        content = bytearray(lines_of({"x": v, "y": rng.random()} for v in values))
+        for _ in range(rng.randrange(3)):
+            content[rng.randrange(len(content))] = rng.randrange(256)
+        try:
+            found = found_in(tmp_path, bytes(content))
+        except ParameterError as error:
+            assert "\n" not in str(error)  # noqa: PT017 (either is right)
+            continue
+        read += 1
+        rows = [json.loads(line) for line in bytes(content).split(b"\n") if line.strip()]
+        assert found == [row.get("x") for row in rows]
+    assert read > 100
+
+
+# ----------------------------------------------------------------------------- the command line
+
+DEPLOYMENT = """
+title = "A test"
+[population]
+users = 60
+[randomizer]
+name = "k-rr"
+k = 2
+eps0 = 300.0
+[target]
+delta = 1e-6
+[data]
+column = "x"
+domain = ["a", "b"]
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.toml").write_text(DEPLOYMENT)
+    return tmp_path
+
+
+def run(source):
+    words = ["run", "d.toml", "--input", source, "--output", "e.csv"]
+    return CliRunner().invoke(main, words)
+
+
+def test_a_run_gives_what_parquet_gives(place):
+    rows = [{"x": "a"}] * 40 + [{"x": "b"}] * 20
+    (place / "t.jsonl").write_bytes(lines_of(rows))
+    pq.write_table(pa.table({"x": [row["x"] for row in rows]}), place / "t.parquet")
+    found = []
+    for source in ("t.parquet", "t.jsonl"):
+        done = run(source)
+        assert done.exit_code == 0, done.output
+        assert "60 users" in done.output
+        found.append((place / "e.csv").read_text())
+    assert found[0] == found[1]  # eps0 = 300: no noise
+
+
+@pytest.mark.parametrize("given", [b"{", b'{"x": "hunter2"}\n', b"PAR1"])
+def test_lines_that_are_refused_leave_nothing(given, place):
+    (place / "t.jsonl").write_bytes(given)
+    done = run("t.jsonl")
+    assert done.exit_code == 2
+    last = done.output.strip().splitlines()[-1]
+    assert last.startswith("shuffledp: ")
+    assert SECRET not in done.output
+    assert sorted(path.name for path in place.iterdir()) == ["d.toml", "t.jsonl"]
