@@ -72,11 +72,11 @@ class Outputs:
         self._made: set[str] = set()
 
     def begin(self) -> None:
-        """Make an empty file for each: a folder that cannot be written to is found before the work."""
+        """Make an empty file for each: before the work, a folder that takes none is found."""
         for output in self._outputs.values():
             try:
                 self._unfinished[output.given].open("xb").close()
-            except OSError as error:
+            except OSError as error:  # noqa: PERF203 (each file by itself)
                 words = f"{unreadable(error)}; wanted a file that can be written"
                 raise output.refused(words) from None
 

@@ -86,7 +86,8 @@ def account(
     fails, with theorem and assumptions; DIRECTORY/NAME.certificate.json, which `shuffledp verify`
     checks; and DIRECTORY/NAME.png, eps over n. Several files also give comparison.png. --report
     writes all of it in plain words, for a reviewer to sign. No file is written before all are
-    computed; a certificate of that name is replaced if it is of the same deployment file, else refused.
+    computed; a certificate of that name is replaced if it is of the same deployment file, else
+    refused.
 
     \b
     A deployment file:
