@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shuffledp.arithmetic.balls import arb
+from shuffledp.errors import ParameterError
 from shuffledp.kernel.cells import (
     Cell,
     Corner,
@@ -139,6 +140,40 @@ def test_the_mean_survives_masses_known_less_well_than_the_range_is_wide():
     assert total <= 1 + arb(1e-11)
 
 
+def test_numbers_in_doubt_are_taken_at_their_worst():
+    """Whatever the true numbers in the balls are, the atoms and the charge are above that law."""
+    doubt = arb(1, 0.1)
+    zero, infinite = arb(0), arb("inf")
+    # A gain that is known to be one number near 1, on a mass near 1.
+    cell = Cell(doubt, doubt, zero, Corner(doubt, zero), Corner(doubt, zero))
+    ((mass, gain),), charge = above(gains([cell], GROW))
+    assert mass >= arb("1.0999")
+    assert gain >= arb("1.0999")
+    assert charge.is_zero()
+    assert gain.rad().is_zero()
+    # At least .9 and unbounded: half .9 and half 10, with the mean 5.45. E (G - 1.1)_+ is 4.45.
+    cell = Cell(arb(1), arb(5.45), zero, Corner(doubt, zero), Corner(infinite, zero))
+    ((mass, gain),), charge = above(gains([cell], GROW))
+    for place in (-1.0, 0.95, 1.0, 1.05, 1.1):
+        exact = 0.5 * max(0.9 - place, 0.0) + 0.5 * (10.0 - place)
+        assert float(mass) * max(float(gain) - place, 0.0) + float(charge) >= exact - 1e-12
+    # Unbounded on both sides: only the mass under one input is known, up to .55.
+    ends = Corner(zero, infinite), Corner(infinite, zero)
+    assert above(gains([Cell(arb(1), arb(0.5) * doubt, arb(0.5), *ends)], GROW)).charge >= 0.5499
+
+
+@pytest.mark.parametrize("places", [[0.0, float("inf")], [float("nan"), 1.0], [0.0, 0.0], [1, 0]])
+def test_places_are_finite_and_increase(places):
+    with pytest.raises(ParameterError, match="places: wanted finite numbers"):
+        spread([(arb(1), arb(0.5))], places)
+
+
+def test_an_atom_goes_to_the_places_on_either_side():
+    found = spread([(arb(1), arb(0.25)), (arb(1), arb(2.5))], [0.0, 1.0, 2.0, 3.0])
+    masses = {float(gain): float(mass) for mass, gain in found}
+    assert masses == pytest.approx({0.0: 0.75, 1.0: 0.25, 2.0: 0.5, 3.0: 0.5})
+
+
 def exact_cells(rng, size):
     mass, p, q = rng.dirichlet(np.ones(size), size=3)
     return [
@@ -158,7 +193,10 @@ def test_products_mixtures_and_unions(seed):
             assert float(ball) == pytest.approx(value, rel=1e-14)
         assert float(cell.top.u) == pytest.approx(numbers[1] / numbers[0], rel=1e-13)
         assert float(cell.bottom.v) == pytest.approx(numbers[2] / numbers[0], rel=1e-13)
+    assert joined(cells[::-1]).p.overlaps(joined(cells).p)
     whole = joined(cells)
+    assert float(whole.bottom.u) == pytest.approx(min(rows[1] / rows[0]))
+    assert float(whole.bottom.v) == pytest.approx(max(rows[2] / rows[0]))
     assert float(whole.p) == pytest.approx(1.0)
     assert float(whole.top.u) == pytest.approx(max(rows[1] / rows[0]))
     assert float(whole.top.v) == pytest.approx(min(rows[2] / rows[0]))

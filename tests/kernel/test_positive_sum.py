@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.kernel.positive_sum import Line, ManySums, by_moments, chernoff, positive_sum, tilted
+from shuffledp.kernel.positive_sum import (
+    Line,
+    ManySums,
+    by_moments,
+    chernoff,
+    one_less_square,
+    positive_sum,
+    tilted,
+)
 
 # Masses and gains of a reservoir and of a labelled part with its left-over, which sum to one.
 LAWS = {
@@ -98,6 +106,23 @@ def test_coarser_bounds_are_above_and_near(law, n, alpha):
     assert sharp <= middle * (1 + 1e-6)
     if n == 10**6:
         assert middle <= 1.01 * sharp
+
+
+@pytest.mark.parametrize("law", ["two", "rare", "many", "equal"])
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
+def test_one_less_the_square_is_above_its_quartic(law, alpha):
+    """1 - |phi(t)|^2 >= V t^2 - Q t^4/24 at every t, and to sixth order it is that."""
+    atoms = LAWS[law][1] if law in LAWS else [(0.5, 1.0), (0.5, -1.0)]
+    with ctx.workprec(96):
+        v, q = one_less_square(tilted([(arb(m), arb(x)) for m, x in atoms], arb(alpha)))
+    square, fourth = float(v), float(q)
+    for t in (*np.linspace(0.02, 12.0, 300), 1e-2):
+        exact = 1 - abs(transform(atoms, alpha + 1j * t) / transform(atoms, alpha)) ** 2
+        assert square * t**2 - fourth * t**4 / 24 <= exact + 1e-12
+    # E D^6/720 bounds what is left, |D| <= 4 being a difference of two gains.
+    t = 0.05
+    exact = 1 - abs(transform(atoms, alpha + 1j * t) / transform(atoms, alpha)) ** 2
+    assert exact <= square * t**2 - fourth * t**4 / 24 + 4.0**6 * t**6 / 720 + 1e-14
 
 
 def test_moments_say_nothing_where_nothing_varies():

@@ -172,7 +172,7 @@ def accountant(
     """The source among n users; ``rtol`` as for ``shuffle``."""
     if not isinstance(source, Family):
         return shuffle(source, n=n, rtol=rtol, trust=trust)
-    width = {} if rtol is None else {"rtol": rtol}
+    width: dict[str, Any] = {} if rtol is None else {"rtol": rtol}
     return generic(**_without_name(source.to_dict()), n=n, trust=trust, **width)
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "ManySums",
     "by_moments",
     "chernoff",
+    "one_less_square",
     "positive_sum",
     "tilted",
     "tilted_mass",
@@ -91,7 +92,7 @@ def tilted_mass(measure: Sequence[Atom], alpha: arb) -> arb:
     return total(mass * (alpha * gain).exp() for mass, gain in measure)
 
 
-def _one_less_square(law: Moments) -> tuple[arb, arb]:
+def one_less_square(law: Moments) -> tuple[arb, arb]:
     """V, Q with 1 - |phi(t)|^2 >= V t^2 - Q t^4/24: Lemma 3.3 (i) with all atoms."""
     powers, s = law.moments, [arb(1), total(law.moments)]
     for _ in range(3):
@@ -226,7 +227,7 @@ def by_moments(c: Moments, d: Moments, n: int, alpha: float) -> arb:
     """
     both, a, b = c.mass + d.mass, arb(0), arb(0)
     for part in (c, d):
-        square, fourth = _one_less_square(part)
+        square, fourth = one_less_square(part)
         a += part.mass * square / (2 * both)
         b += part.mass * fourth / (48 * both)
     if not (a > 0 and b > 0):
