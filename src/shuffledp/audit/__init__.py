@@ -1,66 +1,47 @@
 """Audits: whether the program that runs has the guarantee that was certified.
 
-``audit(program, randomizer, ...)`` asks a program for reports under known inputs and tests them
-against the declared law: its answer is "refuted" at a level, or "not refuted" with the smallest
-violation that would have been found. See docs/audits.md and docs/theory-audit.md.
+``audit(program, plan)`` asks a program for reports under known inputs and tests them against the
+declared law: its answer is "refuted" at a level, or "not refuted" with the smallest violation that
+would have been found. See docs/audits.md and docs/theory-audit.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from shuffledp.audit.blackbox import Unknown, audit_unknown, unknown
-from shuffledp.audit.checkpoint import Checkpoint
-from shuffledp.audit.domain import DomainResult, audit_domain, outside_values
-from shuffledp.audit.estimates import EstimatesPlan, EstimatesResult, audit_estimates
-from shuffledp.audit.judge import Finding, PairLimits
-from shuffledp.audit.lift import Central, Supported
-from shuffledp.audit.plan import AuditPlan, design, plan_from_dict
-from shuffledp.audit.possible import tally_from_dict
-from shuffledp.audit.result import AuditResult, result_of
+from shuffledp.audit.domain import outside_values, with_outside
+from shuffledp.audit.estimates import EstimatesPlan, audit_estimates
+from shuffledp.audit.judge import result_of
+from shuffledp.audit.learned import learned
+from shuffledp.audit.plan import AuditPlan, Tell, design
+from shuffledp.audit.result import Bound, Finding, Result
 from shuffledp.audit.saved import Saved, read_saved
-from shuffledp.audit.shuffler import Left, ShufflerResult, audit_shuffler
-from shuffledp.audit.shuffler_counts import ShufflerPlan
-from shuffledp.audit.sources import Command, Recorded, recorded
+from shuffledp.audit.shuffler import ShufflerPlan, audit_shuffler
+from shuffledp.audit.sources import Command, recorded
 from shuffledp.audit.tally import Tally, collected, counted
-from shuffledp.audit.unknown_plan import UnknownPlan
 
 __all__ = [
     "AuditPlan",
-    "AuditResult",
-    "Central",
-    "Checkpoint",
+    "Bound",
     "Command",
-    "DomainResult",
     "EstimatesPlan",
-    "EstimatesResult",
     "Finding",
-    "Left",
-    "PairLimits",
-    "Recorded",
+    "Result",
     "Saved",
     "ShufflerPlan",
-    "ShufflerResult",
-    "Supported",
     "Tally",
-    "Unknown",
-    "UnknownPlan",
     "audit",
-    "audit_domain",
     "audit_estimates",
     "audit_shuffler",
-    "audit_unknown",
     "collected",
     "counted",
     "design",
     "outside_values",
-    "plan_from_dict",
     "read_saved",
     "recorded",
     "result_of",
-    "tally_from_dict",
-    "unknown",
+    "with_outside",
 ]
 
 
@@ -68,8 +49,9 @@ def audit(
     program: Callable[[Any], Any],
     plan: AuditPlan,
     *,
-    tell: Callable[[int], None] | None = None,
-) -> AuditResult:
+    outside: bool | Sequence[Any] = False,
+    tell: Tell | None = None,
+) -> Result:
     """Ask a program for the reports of a plan and judge them.
 
     Parameters
@@ -78,6 +60,8 @@ def audit(
         An array of values -> as many reports, in the format of the mechanism's ``randomize``.
     plan : AuditPlan
         What is asked, and what is claimed.
+    outside : bool or sequence
+        Whether it is also given values outside the domain, or which.
     tell : callable, optional
         Told how many reports are in after each call.
 
@@ -93,6 +77,10 @@ def audit(
     >>> audit(weaker.randomize, AuditPlan(randomizer=claimed, alpha=1e-9)).verdict
     'refuted'
     """
-    found = design(plan)
+    reading = learned(plan, program, tell=tell) if plan.randomizer is None else None
+    found = design(plan, reading)
     tally = collected(plan, program, tell=tell, found=found)
+    if outside is not False:
+        values = None if outside is True else outside
+        tally = with_outside(program, plan, tally, found=found, values=values)
     return result_of(plan, tally, found=found)

@@ -7,13 +7,12 @@ sections 2 to 4).
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, betaincc, betaincinv, chdtrc, gammaln
+from scipy.special import betainc, betaincc, betaincinv, chdtrc
 from scipy.stats import hypergeom
 
 Floats = npt.NDArray[np.floating]
@@ -22,16 +21,17 @@ Counts = npt.NDArray[np.integer]
 # Incomplete beta functions of SciPy are good to about 1e-11 for the counts met here (measured
 # against ball arithmetic up to 1e8 trials, tests/audit/test_limits.py); hundred times that.
 SLACK = 1e-9
-# Hypergeometric tails of SciPy are good to about 1e-8 up to 1e9 drawn ones (measured against exact
-# fractions, tests/audit/test_limits.py); hundred times that.
+# Hypergeometric probabilities of SciPy are good to about 1e-8 up to 1e9 drawn ones (measured
+# against exact fractions, tests/audit/test_limits.py); hundred times that.
 DRAWN = 1e-6
 # Smaller probabilities are said to be this large: a p-value does not underflow to "impossible".
 SMALLEST = 1e-300
+# Terms of a hypergeometric tail that are added up at once; the rest is below a geometric series.
+_BLOCK = 1 << 14
+# The series ends where its rest is below this part of it.
+_NEGLIGIBLE = 1e-9
 # Relative steps down from a quantile until its tail is at most the level; the last one is 0 itself.
 _STEPS = (SLACK, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)
-# Compositions that are enumerated for the exact multinomial test: a fraction of a second.
-_MOST_COMPOSITIONS = 20_000
-_LOG_HALF = math.log(0.5)
 # The smallest level of which a share of 1/100 is above SMALLEST.
 _LEAST_LOG = math.log(SMALLEST) + math.log(1e6)
 
@@ -54,8 +54,8 @@ def lower_tail(count: int, n: int, p: float) -> float:
     return _up(float(betaincc(count + 1.0, n - count, p)))
 
 
-def _up(value: float) -> float:
-    return min(1.0, max(value * (1.0 + SLACK), SMALLEST))
+def _up(value: float, slack: float = SLACK) -> float:
+    return min(1.0, max(value * (1.0 + slack), SMALLEST))
 
 
 def two_sided(count: int, n: int, low: float, high: float) -> float:
@@ -94,20 +94,35 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def more_often(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """p-value of "both probabilities are equal", one side: the first is not the larger one.
+def drawn(count: int, *, n: int, marked: int, draws: int) -> float:
+    """p-value, two sides, of a count of marked ones among draws without replacement.
 
-    Given the sum of both counts the first is hypergeometric (Fisher's exact test).
+    Twice the tail on the side of the mean on which the count lies: Fisher's exact test, if two
+    groups of reports fall into an event with the same unknown probability (Lemma 4.1).
 
     Parameters
     ----------
-    first, second : tuple of two ints
-        Counts, and of how many.
+    count : int
+        Marked ones among the drawn ones.
+    n, marked, draws : int
+        How many there are, how many of them are marked, and how many are drawn.
     """
-    (a, m), (b, n) = first, second
-    if a <= 0:
+    if count * n < draws * marked:
+        count, marked = draws - count, n - marked
+    if count <= max(0, draws + marked - n):
         return 1.0
-    return _up(float(hypergeom.sf(a - 1, m + n, a + b, m)) * (1.0 + DRAWN))
+    term = float(hypergeom.pmf(count, n, marked, draws))
+    total, most = term, min(marked, draws)
+    for start in range(count, most, _BLOCK):
+        k = np.arange(start, min(most, start + _BLOCK), dtype=np.float64)
+        # P(k + 1)/P(k), which falls as k grows and is below 1 from the mean on.
+        ratios = (marked - k) * (draws - k) / ((k + 1.0) * (n - marked - draws + k + 1.0))
+        terms = term * np.cumprod(ratios)
+        total += float(terms.sum())
+        term, ratio = float(terms[-1]), float(ratios[-1])
+        if term * ratio <= _NEGLIGIBLE * total * (1.0 - ratio):
+            break
+    return min(1.0, 2.0 * _up(total, DRAWN))
 
 
 def combined(p_values: Sequence[float]) -> float:
@@ -124,8 +139,7 @@ def combined(p_values: Sequence[float]) -> float:
 def multinomial(counts: Counts, low: Floats, high: Floats) -> float:
     """p-value of "cell probabilities lie between low and high" from all counts at once.
 
-    Few compositions: the probability of all counts no likelier than those seen, by enumeration.
-    Otherwise each count given those before it is binomial; two-sided p-values are combined.
+    Each count given those before it is binomial; their two-sided p-values are combined.
 
     Parameters
     ----------
@@ -134,76 +148,33 @@ def multinomial(counts: Counts, low: Floats, high: Floats) -> float:
     low, high : ndarray, shape (C,)
         Ends of the claimed probabilities.
     """
-    n = int(counts.sum())
-    if n == 0 or counts.size < 2:
-        return 1.0
-    if math.comb(n + counts.size - 1, counts.size - 1) <= _MOST_COMPOSITIONS:
-        return _enumerated(counts, low, high)
-    return combined(_given_before(counts, low, high))
-
-
-def _given_before(counts: Counts, low: Floats, high: Floats) -> list[float]:
-    """Two-sided p-values of each cell's count among what is left."""
-    rest = int(counts.sum())
+    rest, found = int(counts.sum()), []
     # Sums from the right, outward: what is left after each cell.
     after_low = np.append(np.cumsum(low[::-1])[::-1][1:], 0.0) * (1.0 - SLACK)
     after_high = np.append(np.cumsum(high[::-1])[::-1][1:], 0.0) * (1.0 + SLACK)
-    found = []
     for i in range(counts.size - 1):
         if rest == 0:
             break
-        least = _share(float(low[i]), float(after_high[i]), up=False)
-        most = _share(float(high[i]), float(after_low[i]), up=True)
+        least = _share(float(low[i]), float(after_high[i]), empty=0.0)
+        most = _share(float(high[i]), float(after_low[i]), empty=1.0)
         found.append(two_sided(int(counts[i]), rest, least, most))
         rest -= int(counts[i])
-    return found
+    return combined(found)
 
 
-def _share(own: float, others: float, *, up: bool) -> float:
-    total = own + others
-    if total <= 0.0:
-        return 1.0 if up else 0.0
-    return own / total
+def _share(own: float, others: float, *, empty: float) -> float:
+    return own / (own + others) if own + others > 0.0 else empty
 
 
-def _enumerated(counts: Counts, low: Floats, high: Floats) -> float:
-    """The sum of the probabilities of all outcomes that are no likelier than this one."""
-    n, cells = int(counts.sum()), counts.size
-    bars = np.array(list(itertools.combinations(range(n + cells - 1), cells - 1)), dtype=np.int64)
-    ends = np.column_stack(
-        [
-            np.full(len(bars), -1),
-            bars.reshape(len(bars), cells - 1),
-            np.full(len(bars), n + cells - 1),
-        ]
-    )
-    outcomes = np.diff(ends, axis=1) - 1
-    with np.errstate(divide="ignore"):
-        middle = np.log(0.5 * (low + high))
-        top = np.log(high)
+def at_most_poisson(count: int, mean: float) -> float:
+    """p-value of "factorial moments are at most those of a Poisson law": E C(S, k) <= mean^k/k!.
 
-    def logs(rows: Counts, log_p: Floats) -> Floats:
-        terms = np.where(rows > 0, rows * np.where(rows > 0, log_p, 0.0), 0.0)
-        return gammaln(n + 1.0) - gammaln(rows + 1.0).sum(axis=1) + terms.sum(axis=1)
-
-    order = logs(outcomes, middle)
-    seen = float(logs(counts[None, :], middle)[0])
-    if seen == -math.inf:
-        return _up(float(np.exp(logs(counts[None, :], top)[0])))
-    # Ties in exact arithmetic count, whatever rounding makes of them.
-    kept = order <= seen + SLACK * (1.0 + abs(seen))
-    return _up(float(np.exp(logs(outcomes[kept], top)).sum()))
-
-
-def dkw(excess: float, n: int) -> float:
-    """p-value of sup (F_n - F) >= excess, one side: e^(-2 n excess^2) where that is at most 1/2.
-
-    Massart 1990: the constant 1 is valid from there on, for any F, continuous or not.
+    Then E (1 + t)^S <= e^(t mean) for t >= 0, and P(S >= count) <= e^(count - mean)
+    (mean/count)^count at 1 + t = count/mean.
     """
-    if excess <= 0.0:
+    if count <= mean:
         return 1.0
-    log = -2.0 * n * excess * excess
-    return 1.0 if log > _LOG_HALF else _up(math.exp(log))
+    return _up(math.exp(count - mean + count * math.log(mean / count)) if mean else 0.0)
 
 
 class Ratio:
@@ -260,32 +231,11 @@ class Ratio:
         return min(1.0, math.exp(most) * (1.0 + SLACK))
 
 
-def critical_count(n: int, p: float, level: float) -> int:
-    """The smallest count whose upper tail under p is at most the level; n + 1 if there is none."""
+def detectable(n: int, p: float, level: float, *, power: float) -> float:
+    """The smallest probability above p that the upper-tail test finds with this power."""
     low, high = 0, n + 1
     while low < high:
         middle = (low + high) // 2
-        if upper_tail(middle, n, p) <= level:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def detectable(n: int, p: float, level: float, *, power: float) -> float:
-    """The smallest probability above p that the upper-tail test finds with this power."""
-    count = critical_count(n, p, level)
-    if count > n:
-        return math.inf
-    # Where P(Bin(n, p') >= count) = power.
-    return float(betaincinv(count, n - count + 1.0, power))
-
-
-def power_of(n: int, claimed: float, level: float, true: float) -> float:
-    """Probability that the upper-tail test of ``claimed`` at this level refutes, if ``true``."""
-    count = critical_count(n, claimed, level)
-    if count > n:
-        return 0.0
-    if count <= 0:
-        return 1.0
-    return float(betainc(count, n - count + 1.0, true))
+        low, high = (low, middle) if upper_tail(middle, n, p) <= level else (middle + 1, high)
+    # Where P(Bin(n, p') >= count) = power, at the smallest count that refutes.
+    return float(betaincinv(low, n - low + 1.0, power)) if low <= n else math.inf

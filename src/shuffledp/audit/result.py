@@ -1,335 +1,248 @@
-"""AuditResult: what an audit says, as a value, as JSON and as text."""
+"""Result: what one part of an audit says, whatever was audited: tests, bounds, and the counts."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from shuffledp.audit import lift
-from shuffledp.audit.judge import (
-    POWER,
-    Finding,
-    PairLimits,
-    judged,
-    test_level,
-)
-from shuffledp.audit.plan import AuditPlan, Design, design
-from shuffledp.audit.tally import Tally
-from shuffledp.values.described import shown
+import numpy as np
+import numpy.typing as npt
 
-FORMAT = "shuffledp-audit/1"
+from shuffledp.audit import limits
+from shuffledp.errors import rejected
+
 REFUTED, NOT_REFUTED = "refuted", "not refuted"
-ASSUMPTIONS = (
-    "reports under the audited inputs are independent of each other and of all else",
-    "nothing is said of inputs that were not audited, nor of differences too small for the sample",
-)
-_SHOWN = 12
+LAW, GUARANTEE, INDEPENDENCE = "law", "guarantee", "independence"
+RESOLUTION = "resolution"
+# What a bound is of: one report, or the shuffle of many.
+EPSILON, DELTA, CENTRAL = "eps", "delta", "eps after shuffling"
+# Probability with which the smallest violation that is named is found.
+POWER = 0.9
+# Bounds and claims are sums and logarithms of floats.
+_ROUNDING = 1e-12
+T = TypeVar("T")
+# Far above any audit's counts, far below what their sums could overflow at.
+_LARGEST = 10**15
 
 
 @dataclass(frozen=True)
-class AuditResult:
-    """A plan, its counts, and everything that follows from them.
+class Finding:
+    """One hypothesis, what was claimed, what was seen, and its p-value.
+
+    Attributes
+    ----------
+    kind : str
+        "law", "guarantee", "independence", "resolution"; of a shuffler "messages" or "mixing"; of
+        estimates "coverage".
+    subject, cell : str
+        Which inputs, and which cell, event or statistic.
+    p : float
+        p-value of this hypothesis alone.
+    reports, count : int
+        How many there are, and how many of them were seen in the cell; None of several cells.
+    claimed : tuple of two floats, or None
+        Ends of the claimed probability.
+    detectable : float or None
+        The smallest larger probability that is found with power 0.9; inf where there is none.
+    adjusted : float
+        Holm's, over all of them: refuted where it is at most the level of the tests.
+    """
+
+    kind: str
+    subject: str
+    cell: str
+    p: float
+    reports: int
+    count: int | None = None
+    claimed: tuple[float, float] | None = None
+    detectable: float | None = None
+    adjusted: float = 1.0
+
+    @property
+    def observed(self) -> float | None:
+        """Share of the reports."""
+        return None if self.count is None else self.count / max(self.reports, 1)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower confidence bound of what runs, beside what is claimed.
+
+    Attributes
+    ----------
+    quantity : str
+        "eps", "delta" or "eps after shuffling".
+    pair : tuple, or None
+        The two values, in the order of the divergence; None where no pair gives a bound.
+    at : float
+        The delta of an eps, the eps of a delta.
+    lower : float
+        With the confidence of the part, jointly.
+    claimed : float
+        What is claimed at most; inf where nothing is.
+    event : str
+        By which event.
+    point : tuple of two floats
+        Of the event: upper limit of its probability under the second value, lower under the first.
+    """
+
+    quantity: str
+    pair: tuple[Any, Any] | None
+    at: float
+    lower: float
+    claimed: float = math.inf
+    event: str = ""
+    point: tuple[float, float] = (1.0, 0.0)
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the bound is above what is claimed."""
+        return self.lower > self.claimed * (1.0 + _ROUNDING)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One part of an audit: what was asked, what was counted, and what follows.
 
     Attributes
     ----------
     plan, tally
         What was asked and what was counted: all else can be computed from them again.
+    level : float
+        Holm's tests together err with at most this probability; bounds have the rest of alpha.
+    sample : str
+        How much was looked at.
     findings : tuple of Finding
         All hypotheses.
-    pairs : tuple of PairLimits
-        Lower confidence bounds of the local eps.
-    central : tuple of Central
-        Central eps at each delta, where the plan has an n.
-    supported : Supported or None
-        What the observed cells support, where the claimed law is refuted.
+    bounds : tuple of Bound
+        Lower confidence bounds.
+    said : tuple of str
+        What else there is to say.
+    not_checked : tuple of str
+        What a reader of the counts cannot check.
     """
 
-    plan: AuditPlan
-    tally: Tally
-    findings: tuple[Finding, ...]
-    pairs: tuple[PairLimits, ...]
-    central: tuple[lift.Central, ...]
-    supported: lift.Supported | None
+    plan: Any
+    tally: Any
+    level: float
+    sample: str
+    findings: tuple[Finding, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+    said: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] = ()
+
+    @property
+    def alpha(self) -> float:
+        """All statements hold together with probability at least 1 - alpha."""
+        return float(self.plan.alpha)
 
     @property
     def refutations(self) -> tuple[Finding, ...]:
         """Hypotheses that are refuted, the smallest p-value first."""
-        level = test_level(self.plan)
-        found = [finding for finding in self.findings if finding.adjusted <= level]
+        found = [finding for finding in self.findings if finding.adjusted <= self.level]
         return tuple(sorted(found, key=lambda finding: finding.p))
 
     @property
-    def contradicted(self) -> tuple[PairLimits, ...]:
-        """Pairs whose lower confidence bound is above the claimed guarantee."""
-        return tuple(pair for pair in self.pairs if pair.lower > pair.claimed * (1.0 + 1e-12))
-
-    @property
-    def complete(self) -> bool:
-        """Whether all reports of the plan were counted."""
-        return bool((self.tally.reports == self.plan.reports).all())
+    def contradicted(self) -> tuple[Bound, ...]:
+        """Bounds above what is claimed."""
+        return tuple(bound for bound in self.bounds if bound.contradicted)
 
     @property
     def verdict(self) -> str:
         """One of "refuted" and "not refuted": an audit has no other answer."""
-        above = any(entry.lower > entry.upper for entry in self.central)
-        return REFUTED if self.refutations or self.contradicted or above else NOT_REFUTED
+        return REFUTED if self.refutations or self.contradicted else NOT_REFUTED
+
+    def of(self, quantity: str) -> tuple[Bound, ...]:
+        """Its bounds of this quantity."""
+        return tuple(bound for bound in self.bounds if bound.quantity == quantity)
 
     @property
-    def lower(self) -> PairLimits:
-        """The pair with the largest lower confidence bound of eps."""
-        return max(self.pairs, key=lambda pair: pair.lower)
+    def lower(self) -> Bound:
+        """The largest lower bound of one report's eps."""
+        return max(self.of(EPSILON), key=lambda bound: bound.lower)
 
     @property
-    def central_words(self) -> str:
-        """Which values the bounds after shuffling are of, in words; "" where there are none."""
-        if not self.central:
-            return ""
-        if not any(pair.neighbours for pair in self.pairs):
-            return (
-                "No two of the audited values are known to be neighbours: of the program after "
-                "shuffling nothing is said."
-            )
-        found = [entry.pair for entry in self.central if entry.pair is not None]
-        names = dict.fromkeys(" and ".join(sorted(shown(x) for x in pair)) for pair in found)
-        if not names:
-            return ""
-        return f"The program's bounds are of one user who changes between {', or '.join(names)}."
+    def central(self) -> tuple[Bound, ...]:
+        """Lower bounds after shuffling; ``claimed`` is the declared law's certified upper end."""
+        return self.of(CENTRAL)
 
     def to_dict(self) -> dict[str, Any]:
-        """For files; infinities are None."""
+        """For files: plan, raw counts, and what follows from them."""
         return {
-            "format": FORMAT,
             "verdict": self.verdict,
-            "alpha": self.plan.alpha,
-            "assumptions": list(ASSUMPTIONS),
-            "plan": self.plan.to_dict(),
-            "refutations": [_finding(f) for f in self.refutations],
-            "findings": [_finding(f) for f in self.findings],
-            "pairs": [_pair(p) for p in self.pairs],
-            "central": [_central(c) for c in self.central],
-            "supported": None if self.supported is None else _supported(self.supported),
-            "tally": self.tally.to_dict(),
-            **({} if self.complete else {"stopped": True}),
+            "plan": plain(self.plan),
+            "tally": plain(self.tally),
+            "findings": [_plain(finding) for finding in self.findings],
+            "bounds": [_plain(bound) for bound in self.bounds],
+            "said": list(self.said),
         }
 
-    def text(self) -> str:
-        """For a reader, in Markdown."""
-        return "\n".join(_lines(self)) + "\n"
+
+def adjusted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """All hypotheses of a part with Holm's p-values."""
+    every = list(findings)
+    values = limits.holm([finding.p for finding in every])
+    pairs = zip(every, values, strict=True)
+    return tuple(dataclasses.replace(finding, adjusted=value) for finding, value in pairs)
 
 
-def result_of(plan: AuditPlan, tally: Tally, *, found: Design | None = None) -> AuditResult:
-    """Judge the counts of a plan.
-
-    Parameters
-    ----------
-    plan : AuditPlan
-        Settled before the counts were seen.
-    tally : Tally
-        What ``collected`` counted.
-    found : Design, optional
-        ``design(plan)``, where it is there already.
-    """
-    found = found or design(plan)
-    findings, pairs = judged(plan, tally, found)
-    bare = AuditResult(plan, tally, tuple(findings), tuple(pairs), (), None)
-    backed = None
-    if any(finding.kind == "law" for finding in bare.refutations):
-        backed = lift.supported(plan, tally, found)
-    channels = lift.weakest_channels(plan, tally, found, pairs)
-    central = lift.central(plan, channels, backed)
-    return AuditResult(plan, tally, tuple(findings), tuple(pairs), central, backed)
+def _plain(value: Finding | Bound) -> dict[str, Any]:
+    """Numbers that are not finite are None."""
+    table = dataclasses.asdict(value)
+    infinite = [k for k, v in table.items() if isinstance(v, float) and not math.isfinite(v)]
+    return table | dict.fromkeys(infinite)
 
 
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+class Plain:
+    """A dataclass of numbers, texts, arrays and tuples of these, as a table of a file."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For files."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {f.name: plain(getattr(self, f.name)) for f in fields}
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "kind": finding.kind,
-        "subject": finding.subject,
-        "cell": finding.cell,
-        "count": finding.count,
-        "reports": finding.reports,
-        "claimed": None if finding.claimed is None else list(finding.claimed),
-        "observed": finding.observed,
-        "p": finding.p,
-        "adjusted": finding.adjusted,
-    }
+def from_table(kind: Callable[..., T], name: str, table: Any, **made: Any) -> T:
+    """What ``Plain.to_dict`` wrote, where ``made`` has what is no number, text or tuple of these."""
+    given = table_of(name, table, [f.name for f in dataclasses.fields(kind)])  # type: ignore[arg-type]
+    return kind(**{key: tuples(value) for key, value in given.items()} | made)
 
 
-def _pair(pair: PairLimits) -> dict[str, Any]:
-    return {
-        "pair": [shown(x) for x in pair.pair],
-        "claimed": pair.claimed,
-        "delta": pair.delta,
-        # Of neighbours files say what they said before there was this key.
-        **({} if pair.neighbours else {"neighbours": False}),
-        "lower": pair.lower,
-        "event": pair.event,
-        "points": [list(point) for point in pair.points],
-        "detectable": [_number(p) for p in pair.detectable],
-        "detectable_epsilon": _number(pair.detectable_epsilon),
-    }
+def table_of(name: str, value: Any, keys: Sequence[str]) -> dict[str, Any]:
+    """A table of a file with these keys and no others."""
+    if not isinstance(value, dict) or set(value) != set(keys):
+        given = sorted(map(str, value)) if isinstance(value, dict) else value
+        raise rejected(name, given, f"the keys {', '.join(keys)}")
+    return value
 
 
-def _central(entry: lift.Central) -> dict[str, Any]:
-    return {
-        "delta": entry.delta,
-        "lower": entry.lower,
-        "pair": None if entry.pair is None else [shown(x) for x in entry.pair],
-        "upper": _number(entry.upper),
-        "supported": None if entry.supported is None else _number(entry.supported),
-    }
+def counts_of(name: str, value: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Counts of a file as an array of this shape: whole numbers of at least 0."""
+    try:
+        found = np.array(value)
+    except (ValueError, OverflowError):
+        found = np.zeros(0)
+    none = found.size == 0
+    fits = found.shape == shape and (none or found.dtype.kind == "i")
+    if not fits or (not none and not 0 <= int(found.min()) <= int(found.max()) <= _LARGEST):
+        raise rejected(name, value, f"whole numbers of at least 0, {shape}")
+    return found.astype(np.int64)
 
 
-def _supported(found: lift.Supported) -> dict[str, Any]:
-    return {
-        "epsilon": _number(found.epsilon),
-        "cell": found.cell,
-        "conditions": list(found.conditions),
-    }
+def plain(x: Any) -> Any:
+    """A value as JSON has it: lists for tuples and arrays, tables for what has some."""
+    if isinstance(x, np.ndarray | np.generic):
+        return x.tolist()
+    if hasattr(x, "to_dict"):
+        return x.to_dict()
+    if isinstance(x, Mapping):
+        return {key: plain(value) for key, value in x.items()}
+    return [plain(v) for v in x] if isinstance(x, tuple | list) else x
 
 
-# ----------------------------------------------------------------------------------------- text
-
-
-def _down(value: float, digits: int = 4) -> str:
-    """A lower bound with few digits, rounded down."""
-    return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}"
-
-
-def _upward(value: float, digits: int = 4) -> str:
-    if not math.isfinite(value):
-        return "none"
-    return f"{math.ceil(value * 10**digits) / 10**digits:.{digits}f}"
-
-
-def asked_words(result: AuditResult) -> str:
-    """How many reports under each input; of an audit that stopped, of how many."""
-    each, plan = result.tally.reports, result.plan
-    if result.complete:
-        return f"{plan.reports:,} reports"
-    return f"{int(each.min()):,} to {int(each.max()):,} reports (of {plan.reports:,})"
-
-
-def _lines(result: AuditResult) -> list[str]:
-    plan = result.plan
-    lines = [
-        f"# Audit of {plan.randomizer!r}",
-        "",
-        (
-            f"**{result.verdict}** at level {plan.alpha:g}: {asked_words(result)} under each of "
-            f"{len(plan.asked)} inputs, {len(result.findings)} hypotheses."
-        ),
-        "",
-    ]
-    lines += _refutation_lines(result)
-    lines += _local_lines(result)
-    lines += _central_lines(result)
-    lines += ["## What this rests on", ""]
-    lines += [f"- {words}" for words in ASSUMPTIONS]
-    lines += [
-        (
-            f"- Tests share the level {test_level(plan):g} (Holm); all limits together have "
-            f"{plan.alpha * (plan.spend[1] + plan.spend[2]):g}. Cells and events were settled "
-            "before any report was made."
-        )
-    ]
-    return lines
-
-
-def _refutation_lines(result: AuditResult) -> list[str]:
-    if not result.refutations:
-        if result.verdict == REFUTED:
-            return ["A confidence bound contradicts the claim; see below.", ""]
-        return []
-    lines = [
-        "| refuted | inputs | cell | reports in it | claimed | observed | adjusted p |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    shown = result.refutations[:_SHOWN]
-    lines += ["| " + " | ".join(_cells(finding)) + " |" for finding in shown]
-    more = len(result.refutations) - _SHOWN
-    if more > 0:
-        lines.append(f"\nand {more} more.")
-    return [*lines, ""]
-
-
-def _cells(finding: Finding) -> list[str]:
-    count = "" if finding.count is None else f"{finding.count:,} of "
-    claimed = ""
-    if finding.claimed is not None:
-        low, high = finding.claimed
-        claimed = f"{high:.6g}" if high - low <= 1e-6 * high else f"at most {high:.6g}"
-    observed = "" if finding.observed is None else f"{finding.observed:.6g}"
-    name = finding.cell.replace("|", "/")
-    adjusted = f"{finding.adjusted:.3g}"
-    return [
-        finding.kind,
-        finding.subject,
-        name,
-        f"{count}{finding.reports:,}",
-        claimed,
-        observed,
-        adjusted,
-    ]
-
-
-def _local_lines(result: AuditResult) -> list[str]:
-    best, plan = result.lower, result.plan
-    main = result.pairs[0]
-    at = f" at delta = {best.delta:g}" if best.delta else ""
-    confidence = f"{100.0 * (1.0 - plan.alpha):g} %"
-    lines = [
-        "## One report",
-        "",
-        (
-            f"- eps >= {_down(best.lower)}{at} for {shown(best.pair[0])} against "
-            f"{shown(best.pair[1])}, with confidence {confidence}; claimed: {best.claimed:.6g}."
-        ),
-    ]
-    lines.append(_power_line(main))
-    if result.supported is not None:
-        found = result.supported
-        lines.append(
-            f"- The observed cells support eps0 <= {_upward(found.epsilon)} (confidence "
-            f"{confidence}; worst cell: {found.cell}), if"
-        )
-        lines += [f"  - {words};" for words in found.conditions]
-    return [*lines, ""]
-
-
-def _power_line(pair: PairLimits) -> str:
-    """What the tests would have found."""
-    words = f"- Smallest violation found with power {POWER:g}: "
-    if not math.isfinite(pair.detectable[1]):
-        return f"{words}none by the reports that speak most for {shown(pair.pair[0])} alone."
-    claimed, found = pair.detectable
-    return (
-        f"{words}{found:.6g} in place of the claimed {claimed:.6g} of the reports under "
-        f"{shown(pair.pair[0])} in the cells that speak most for it against {shown(pair.pair[1])} "
-        f"(their log ratio is then {_upward(pair.detectable_epsilon)})."
-    )
-
-
-def _central_lines(result: AuditResult) -> list[str]:
-    if not result.central:
-        return []
-    extra = result.supported is not None
-    lines = [
-        f"## After shuffling {result.plan.shuffled}",
-        "",
-        "| delta | eps of the program, at least (confidence) | eps of the declared law, at most "
-        "(certified) |"
-        + (" supported by the observed cells (confidence, conditions above) |" * extra),
-        "|---|---|---|" + "---|" * extra,
-    ]
-    for entry in result.central:
-        cells = [f"{entry.delta:g}", _down(entry.lower, 6), _upward(entry.upper, 6)]
-        if extra:
-            cells.append(_upward(math.inf if entry.supported is None else entry.supported, 6))
-        lines.append("| " + " | ".join(cells) + " |")
-    said = result.central_words
-    return [*lines, "", *([said, ""] if said else [])]
+def tuples(x: Any) -> Any:
+    """A value of JSON as plans have it: tuples for lists."""
+    return tuple(tuples(v) for v in x) if isinstance(x, list | tuple) else x

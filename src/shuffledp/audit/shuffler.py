@@ -9,201 +9,189 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp import _check
 from shuffledp.audit import limits
-from shuffledp.audit.judge import Finding
-from shuffledp.audit.permutations import of_dummies, of_messages, of_mixing, of_traces
-from shuffledp.audit.shuffler_counts import (
-    BINS,
-    MARK,
-    MOST_TRACES,
-    ShufflerPlan,
-    ShufflerTally,
-    Trace,
-    shuffler_start,
+from shuffledp.audit.plan import Tell
+from shuffledp.audit.result import (
+    POWER,
+    Finding,
+    Plain,
+    Result,
+    adjusted,
+    counts_of,
+    from_table,
+    table_of,
 )
-from shuffledp.audit.words import in_markdown
 from shuffledp.errors import rejected
+from shuffledp.values.described import Described
 
 Places = npt.NDArray[np.int64]
 
-_POWER = 0.9
-# What is seen beside every line of a command.
-ALWAYS_BESIDE = ("length", "pause")
+MIXING, MESSAGES = "mixing", "messages"
+# Blocks of a batch of which it is counted how many of the first ones stay first.
+_SCALES = (2, 4, 16)
+# Where a message leaves, in so many equal parts of a batch.
+BINS = 8
 # Messages of a batch that are looked for in later ones, and in how many of them.
 _REMEMBERED, _BATCHES_REMEMBERED = 1_000, 16
+# What has probability 0.
+LOST, FOREIGN = "messages that did not leave", "messages that never came in"
+COPIES, REPLAYS = "messages that left more than once", "messages of an earlier batch"
+MISSING, EARLY = "dummies that were not added", "messages of a batch below the minimum"
+# Messages that fit; places that two batches treat alike are counted of every second batch.
+ADJACENT, FIXED = "neighbours that leave as neighbours", "messages that keep their place"
+REPEATED = "places that two batches treat alike"
+_HALF, _RUNS = "dummies in the first half of what leaves", "runs in which dummies leave"
 
 
-@dataclass(frozen=True)
-class Left:
-    """A message as it left, with what left beside it.
+@dataclass(frozen=True, kw_only=True)
+class ShufflerPlan(Plain, Described):
+    """An audit of a shuffler.
+
+    Parameters
+    ----------
+    messages : int
+        Of one batch, 16 to 1e6.
+    batches : int
+        How many, 2 to 1e5.
+    shards : int
+        Messages arrive in so many equal groups, one after the other.
+    minimum : int, optional
+        The minimum batch: one message fewer has to leave nothing.
+    alpha : float
+        Level of all tests together.
+    seed : int
+        Of the marks of the messages.
+    dummies : int
+        Messages of its own that it adds to every batch that leaves, at most 1e6.
+    uncovered : tuple of str
+        What is declared of it beside this, and is not tested.
+    """
+
+    messages: int = 1_000
+    batches: int = 100
+    shards: int = 1
+    minimum: int | None = None
+    alpha: float = 0.05
+    seed: int = 0
+    dummies: int = 0
+    uncovered: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check.count("messages", self.messages, low=16, high=10**6)
+        _check.count("batches", self.batches, low=2, high=10**5)
+        _check.count("shards", self.shards, high=self.messages // 8)
+        _check.count("seed", self.seed, low=0, high=2**63 - 1)
+        _check.count("dummies", self.dummies, low=0, high=10**6)
+        object.__setattr__(self, "alpha", _check.real("alpha", self.alpha, low=1e-12, high=0.5))
+        if self.minimum is not None:
+            _check.count("minimum", self.minimum, low=2)
+            if self.minimum > self.messages:
+                raise rejected("minimum", self.minimum, f"at most messages = {self.messages:,}")
+
+    @property
+    def drawn(self) -> dict[str, tuple[int, int, int]]:
+        """Counts of a batch that are hypergeometric: of n so many are marked, and so many drawn."""
+        n, d, found = self.messages, self.dummies, {}
+        for scale in sorted({*_SCALES, self.shards} - {1}):
+            if 2 * scale <= n:
+                name = f"messages of the first 1/{scale} that leave first"
+                found[name] = (n, n // scale, n // scale)
+        if d:
+            found |= {_HALF: (n + d, d, (n + d) // 2), _RUNS: (n + d, n + 1, d)}
+        return found
+
+
+@dataclass
+class ShufflerTally(Plain):
+    """Counts over all batches; what a result is made of.
 
     Attributes
     ----------
-    message : str
-        What came in.
-    traces : dict of str to float or str
-        Whatever else is seen of it: the length of its line, the pause before it, fields of an
-        envelope. Under the claim none of it says where the message came in.
+    batches, pairs : int
+        Batches that were whole, and pairs of them that are compared.
+    wrong : dict of str to int
+        What has probability 0.
+    kept : int
+        Disjoint neighbours that leave in the order they came in.
+    positions : ndarray, shape (3, BINS)
+        Where the first, the middle and the last message leave.
+    drawn : dict of str to list of int
+        For each batch, the counts of ``ShufflerPlan.drawn``.
+    matches : dict of str to int
+        Neighbours, places and places of two batches that are alike.
     """
 
-    message: str
-    traces: dict[str, float | str] = field(default_factory=dict)
+    batches: int = 0
+    pairs: int = 0
+    wrong: dict[str, int] = field(default_factory=dict)
+    kept: int = 0
+    positions: Places = field(default_factory=lambda: np.zeros((3, BINS), dtype=np.int64))
+    drawn: dict[str, list[int]] = field(default_factory=dict)
+    matches: dict[str, int] = field(default_factory=dict)
 
-
-Shuffle = Callable[[list[str]], Sequence[str] | Sequence[Left]]
-
-
-@dataclass(frozen=True)
-class ShufflerResult:
-    """All hypotheses about a shuffler with Holm's p-values, and the counts behind them."""
-
-    plan: ShufflerPlan
-    tally: ShufflerTally
-    findings: tuple[Finding, ...]
-    detectable: float
-
-    @property
-    def complete(self) -> bool:
-        """Whether all batches of the plan were sent."""
-        return self.tally.done == self.plan.batches
-
-    @property
-    def refutations(self) -> tuple[Finding, ...]:
-        """What is refuted, the smallest p-value first."""
-        found = [finding for finding in self.findings if finding.adjusted <= self.plan.alpha]
-        return tuple(sorted(found, key=lambda finding: finding.p))
-
-    @property
-    def verdict(self) -> str:
-        """One of "refuted" and "not refuted"."""
-        return "refuted" if self.refutations else "not refuted"
-
-    def to_dict(self) -> dict[str, Any]:
-        """For files."""
-        return {
-            "verdict": self.verdict,
-            "plan": dataclasses.asdict(self.plan),
-            "tally": self.tally.to_dict(),
-            "findings": [dataclasses.asdict(finding) for finding in self.findings],
-            "detectable": self.detectable,
-        }
-
-    def text(self) -> str:
-        """For a reader, in Markdown."""
-        plan = self.plan
-        lines = [
-            "## The shuffler",
-            "",
-            (
-                f"**{self.verdict}** at level {plan.alpha:g}: {self.tally.done:,} batches of "
-                f"{plan.messages:,} messages, {len(self.findings)} hypotheses."
-            ),
-            "",
-        ]
-        for finding in self.refutations:
-            seen = "" if finding.count is None else f", {finding.count:,} of {finding.reports:,}"
-            lines.append(f"- {in_markdown(finding.cell)}{seen} (adjusted p {finding.adjusted:.3g})")
-        if math.isfinite(self.detectable):
-            lines.append(
-                f"- Smallest violation found with power {_POWER:g}: neighbours that keep their "
-                f"order with probability {math.ceil(self.detectable * 1e4) / 1e4:.4f} in place of "
-                "1/2."
-            )
-        else:
-            lines.append("- So few batches would have shown no violation.")
-        lines += [f"- Not covered: {words}." for words in plan.uncovered]
-        return "\n".join(lines) + "\n"
+    @staticmethod
+    def empty(plan: ShufflerPlan) -> ShufflerTally:
+        """All counts zero."""
+        wrong = dict.fromkeys((LOST, FOREIGN, COPIES, REPLAYS, MISSING, EARLY), 0)
+        matches = dict.fromkeys((ADJACENT, FIXED, REPEATED), 0)
+        return ShufflerTally(wrong=wrong, matches=matches, drawn={name: [] for name in plan.drawn})
 
 
 def audit_shuffler(
-    program: Shuffle,
-    plan: ShufflerPlan,
-    *,
-    tell: Callable[[int], None] | None = None,
-    start: ShufflerTally | None = None,
-    keep: Callable[[ShufflerTally], None] | None = None,
-) -> ShufflerResult:
+    program: Callable[[list[str]], Sequence[str]], plan: ShufflerPlan, *, tell: Tell | None = None
+) -> Result:
     """Send batches of marked messages through a shuffler and test what leaves.
 
     Parameters
     ----------
     program : callable
-        Messages of a batch, in the order they come in -> messages in the order they leave; as
-        ``Left`` where something else leaves with them.
+        Messages of a batch, in the order they come in -> messages in the order they leave.
     plan : ShufflerPlan
         How many, and what is claimed.
     tell : callable, optional
         Told how many batches are done.
-    start : ShufflerTally, optional
-        Counts of the batches that are done already.
-    keep : callable, optional
-        Given the counts after every two batches (which are compared with each other). It has to
-        copy what it keeps.
     """
-    tally = start or ShufflerTally(blocks={scale: ([], []) for scale in plan.scales})
-    if plan.minimum is not None and not tally.done:
-        tally.early = len(program(_marked(plan, plan.batches)[: plan.minimum - 1]))
-    done = range(max(0, tally.done - _BATCHES_REMEMBERED), tally.done)
-    earlier = deque((_kept_marks(_marked(plan, b)) for b in done), maxlen=_BATCHES_REMEMBERED)
-    before: _Batch | None = None
-    for batch in range(tally.done, plan.batches):
+    tally = ShufflerTally.empty(plan)
+    if plan.minimum is not None:
+        tally.wrong[EARLY] = len(program(_marked(plan, plan.batches)[: plan.minimum - 1]))
+    earlier: deque[frozenset[str]] = deque(maxlen=_BATCHES_REMEMBERED)
+    before: Places | None = None
+    for batch in range(plan.batches):
         sent = _marked(plan, batch)
-        left = _left(program(list(sent)))
-        found = _received(sent, [one.message for one in left], earlier, tally, plan.dummies)
-        earlier.append(_kept_marks(sent))
-        now = None
-        if found is not None:
-            if plan.dummies:
-                _count_dummies(tally, plan, found)
-            kept = [left[place] for place in np.sort(found).tolist()]
-            now = _Batch(np.argsort(np.argsort(found)), _values(kept))
-            _count(tally, plan, now, before if batch % 2 else None)
-        before = now
-        tally.done = batch + 1
-        if keep is not None and batch % 2:
-            keep(tally)
+        now = _received(sent, [*map(str, program(list(sent)))], earlier, tally, plan.dummies)
+        earlier.append(frozenset(sent[:_REMEMBERED]))
+        if now is not None:
+            _count(tally, plan, now, before)
+        before = now if batch % 2 == 0 else None
         if tell is not None:
             tell(batch + 1)
-    return shuffler_result(plan, tally)
+    return _judged(plan, tally)
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """Where each message left, and what left beside it, in the order in which it left."""
-
-    places: Places
-    traces: dict[str, Any]
-
-
-def _kept_marks(sent: Sequence[str]) -> frozenset[str]:
-    return frozenset(sent[:_REMEMBERED])
-
-
-def _left(out: Iterable[str | Left]) -> list[Left]:
-    return [one if isinstance(one, Left) else Left(str(one)) for one in out]
-
-
-def _values(left: Sequence[Left]) -> dict[str, Any]:
-    """By name, a number for each message that orders what left beside it."""
-    names = list(dict.fromkeys(name for one in left for name in one.traces))
-    if len(names) > MOST_TRACES:
-        raise rejected("fields beside messages", len(names), f"at most {MOST_TRACES}")
-    found = {}
-    for name in names:
-        column = [one.traces.get(name, "") for one in left]
-        if any(isinstance(value, str) for value in column):
-            column = np.unique([str(value) for value in column], return_inverse=True)[1].tolist()
-        found[name] = np.asarray(column, dtype=np.float64)
-    return found
+def shuffler_from_dict(table: Any) -> Result:
+    """Judge saved counts again."""
+    plan = from_table(ShufflerPlan, "shuffler.plan", table["plan"])
+    tally, name = ShufflerTally.empty(plan), "shuffler.tally"
+    given = table_of(name, table["tally"], [*tally.to_dict()])
+    for key in ("batches", "pairs", "kept"):
+        setattr(tally, key, int(counts_of(f"{name}.{key}", given[key], ())))
+    if tally.batches > plan.batches:
+        raise rejected(f"{name}.batches", tally.batches, f"at most {plan.batches:,}")
+    tally.positions = counts_of(f"{name}.positions", given["positions"], (3, BINS))
+    for key, shape in (("wrong", ()), ("matches", ()), ("drawn", (tally.batches,))):
+        rows = table_of(f"{name}.{key}", given[key], [*getattr(tally, key)])
+        made = {k: counts_of(f"{name}.{key}", v, shape).tolist() for k, v in rows.items()}
+        setattr(tally, key, made)
+    return _judged(plan, tally)
 
 
 def _marked(plan: ShufflerPlan, batch: int) -> list[str]:
@@ -213,149 +201,101 @@ def _marked(plan: ShufflerPlan, batch: int) -> list[str]:
     made = [f"{mark:016x}" for mark in marks.tolist()]
     if len(set(made)) < len(made):  # one time in 2^24 for a million messages: other marks
         made = [f"{mark:016x}" for mark in range(batch << 32, (batch << 32) + plan.messages)]
-    if plan.longest == MARK:
-        return made
-    ends = np.cumsum(generator.integers(0, plan.longest - MARK + 1, size=plan.messages)).tolist()
-    text = generator.bytes(ends[-1] // 2 + 1).hex()
-    starts = [0, *ends[:-1]]
-    return [mark + text[i:j] for mark, i, j in zip(made, starts, ends, strict=True)]
+    return made
 
 
 def _received(
     sent: Sequence[str],
     out: Sequence[str],
-    earlier: Iterable[frozenset[str]],
+    earlier: Sequence[frozenset[str]],
     tally: ShufflerTally,
     dummies: int,
 ) -> Places | None:
     """Where each message left, or None where messages are missing or there are others."""
-    index = {mark: place for place, mark in enumerate(sent)}
-    seen: dict[str, int] = {}
-    whole, strangers = True, 0
-    for place, mark in enumerate(out):
-        if mark not in index:
-            known = any(mark in marks for marks in earlier)
-            tally.replays += known
-            strangers += not known
-            whole &= not known
-        elif mark in seen:
-            tally.copies += 1
-            whole = False
-        else:
-            seen[mark] = place
-    tally.lost += len(sent) - len(seen)
-    tally.foreign += max(strangers - dummies, 0)
-    tally.missing += max(dummies - strangers, 0)
-    if not whole or len(seen) < len(sent) or strangers != dummies:
-        return None
-    return np.array([seen[mark] for mark in sent], dtype=np.int64)
+    index, seen = frozenset(sent), {mark: place for place, mark in reversed([*enumerate(out)])}
+    others = [mark for mark in out if mark not in index]
+    found = {
+        COPIES: len(out) - len(others) - len(index & seen.keys()),
+        LOST: len(index - seen.keys()),
+        REPLAYS: sum(any(mark in marks for marks in earlier) for mark in others),
+    }
+    strangers = len(others) - found[REPLAYS]
+    found |= {FOREIGN: max(strangers - dummies, 0), MISSING: max(dummies - strangers, 0)}
+    for name, count in found.items():
+        tally.wrong[name] += count
+    return None if any(found.values()) else np.array([seen[m] for m in sent], dtype=np.int64)
 
 
-def _count_dummies(tally: ShufflerTally, plan: ShufflerPlan, found: Places) -> None:
-    """Where dummies left among the messages, which left at these places."""
-    own = np.zeros(plan.messages + plan.dummies, dtype=np.bool_)
-    own[found] = True
-    half = own.size // 2
-    tally.dummies[0].append(int(half - np.count_nonzero(own[:half])))
-    starts = ~own & np.append(np.True_, own[:-1])
-    tally.dummies[1].append(int(np.count_nonzero(starts)))
-
-
-def _count(tally: ShufflerTally, plan: ShufflerPlan, now: _Batch, before: _Batch | None) -> None:
-    n, places = plan.messages, now.places
-    even = n // 2 * 2
-    tally.whole += 1
-    tally.kept += int(np.count_nonzero(places[0:even:2] < places[1:even:2]))
+def _count(tally: ShufflerTally, plan: ShufflerPlan, found: Places, before: Places | None) -> None:
+    """Count a whole batch, whose messages left at these places."""
+    n, d = plan.messages, plan.dummies
+    places = np.argsort(np.argsort(found))
+    tally.batches += 1
+    tally.kept += int(np.count_nonzero(places[0 : n // 2 * 2 : 2] < places[1::2]))
     for row, message in enumerate((0, n // 2, n - 1)):
         tally.positions[row, int(places[message]) * BINS // n] += 1
-    for scale in plan.scales:
-        size = n // scale
-        tally.blocks[scale][0].append(int(np.count_nonzero(places[:size] < size)))
-        tally.blocks[scale][1].append(int(np.count_nonzero(places[-size:] >= n - size)))
-    tally.adjacent += int(np.count_nonzero(np.diff(places) == 1))
-    tally.fixed += int(np.count_nonzero(places == np.arange(n)))
+    for name, (_, size, _) in plan.drawn.items():
+        if name in (_HALF, _RUNS):
+            own = np.zeros(n + d, dtype=np.bool_)
+            own[found] = True
+            half, starts = own[: (n + d) // 2], ~own & np.append(np.True_, own[:-1])
+            counts = np.count_nonzero(~half if name == _HALF else starts)
+        else:
+            counts = np.count_nonzero(places[:size] < size)
+        tally.drawn[name].append(int(counts))
+    tally.matches[ADJACENT] += int(np.count_nonzero(np.diff(places) == 1))
+    tally.matches[FIXED] += int(np.count_nonzero(places == np.arange(n)))
     if before is not None:
-        tally.repeated += int(np.count_nonzero(places == before.places))
+        tally.matches[REPEATED] += int(np.count_nonzero(found == before))
         tally.pairs += 1
-    for name, values in now.traces.items():
-        if name not in tally.traces and len(tally.traces) == MOST_TRACES:
-            raise rejected("fields beside messages", f"{MOST_TRACES + 1}", f"at most {MOST_TRACES}")
-        trace = tally.traces.setdefault(name, Trace())
-        _count_trace(trace, n, np.argsort(places), values)
-        old = None if before is None else before.traces.get(name)
-        if old is None or before is None:
-            continue
-        if np.unique(values).size == np.unique(old).size == n:
-            same = values[places] == old[before.places]
-            trace.repeated += int(np.count_nonzero(same))
-            trace.pairs += 1
 
 
-def _count_trace(trace: Trace, n: int, came: Places, values: Any) -> None:
-    """``came``: where the message that left at each place came in."""
-    if not bool((values != values[0]).any()):
-        return
-    larger = np.argsort(values, kind="stable")[n - n // 2 :]
-    trace.halves.append(int(np.count_nonzero(came[larger] < n // 2)))
-    for row, place in enumerate((int(np.argmax(values)), int(np.argmin(values)))):
-        trace.extremes[row][int(came[place]) * BINS // n] += 1
+def _judged(plan: ShufflerPlan, tally: ShufflerTally) -> Result:
+    findings = [*_findings(plan, tally)]
+    pairs = plan.batches * (plan.messages // 2)
+    found = limits.detectable(pairs, 0.5, 0.5 * plan.alpha / len(findings), power=POWER)
+    place = next(i for i, one in enumerate(findings) if one.kind == MIXING)
+    findings[place] = dataclasses.replace(findings[place], detectable=found)
+    sample = f"{plan.batches:,} batches of {plan.messages:,} messages"
+    return Result(plan, tally, plan.alpha, sample, adjusted(findings), not_checked=plan.uncovered)
 
 
-def shuffler_result(plan: ShufflerPlan, tally: ShufflerTally) -> ShufflerResult:
-    """Judge the counts of a plan."""
-    every = [*of_messages(plan, tally), *of_mixing(plan, tally)]
-    every += [*of_dummies(plan, tally), *of_traces(plan, tally)]
-    adjusted = limits.holm([finding.p for finding in every])
-    findings = tuple(
-        dataclasses.replace(finding, adjusted=value)
-        for finding, value in zip(every, adjusted, strict=True)
-    )
-    neighbours = tally.done * (plan.messages // 2)
-    level = plan.alpha / len(every) / 2.0
-    return ShufflerResult(
-        plan, tally, findings, limits.detectable(neighbours, 0.5, level, power=_POWER)
-    )
+def _findings(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
+    """What has probability 0, and whether the orders are uniform and independent (Lemma 7.1)."""
+    n, many = plan.messages, tally.batches
+    for name, count in tally.wrong.items():
+        p = 0.0 if count else 1.0
+        yield Finding(MESSAGES, "all", name, p, n * plan.batches, count, (0.0, 0.0))
+    pairs = many * (n // 2)
+    p = limits.two_sided(tally.kept, pairs, 0.5, 0.5)
+    yield Finding(MIXING, "all", "neighbours in the same order", p, pairs, tally.kept, (0.5, 0.5))
+    law = np.bincount(np.arange(n) * BINS // n) / n
+    for row, name in zip(tally.positions, ("first", "middle", "last"), strict=True):
+        p = limits.multinomial(row, law, law)
+        yield Finding(MIXING, "all", f"where the {name} message leaves", p, many)
+    for name, (size, marked, draws) in plan.drawn.items():
+        counts = tally.drawn[name]
+        p = limits.combined([limits.drawn(k, n=size, marked=marked, draws=draws) for k in counts])
+        yield Finding(MIXING, "all", name, p, draws * many, sum(counts))
+    for name, count in tally.matches.items():
+        times = tally.pairs if name == REPEATED else many
+        p = limits.at_most_poisson(count, times)
+        yield Finding(MIXING, "all", name, p, n * times, count)
 
 
-def shuffler_from_dict(table: dict[str, Any]) -> ShufflerResult:
-    """Judge saved counts again; nothing but plan and counts is read."""
-    return shuffler_result(*shuffler_start(table))
+def messages_of(lines: Sequence[bytes]) -> list[str]:
+    """Messages that a command wrote, one a line, as they came or as JSON texts.
 
-
-def lines_program(run: Callable[[str, int], list[tuple[bytes, float]]]) -> Shuffle:
-    """A command that reads messages as JSON text, one a line, and writes them so.
-
-    A line that leaves may also be an envelope, {"message": ..., ...}: its other fields are traces,
-    as are what is left of a line's length without its message, and the pause before it. Of a line
-    that is not JSON's a last carriage return is no part of the message (some programs end lines
-    with two characters, and what comes in has none); its length counts it.
+    A last carriage return is no part of a message: some programs end lines with two characters.
     """
-
-    def program(messages: list[str]) -> list[Left]:
-        lines = run("".join(json.dumps(m) + "\n" for m in messages), max(len(messages), 1))
-        return [_line(line, pause) for line, pause in lines if line.strip()]
-
-    return program
+    return [_message(line.removesuffix(b"\r")) for line in lines if line.strip()]
 
 
-def _line(line: bytes, pause: float) -> Left:
-    text = line.removesuffix(b"\r").decode(errors="replace")
+def _message(line: bytes) -> str:
+    text = line.decode(errors="replace")
     try:
-        found = json.loads(line)
+        found = json.loads(text)
     except (ValueError, RecursionError):
-        found = text
+        return text
     # A message written as it is may look like a number, 12e4 for one.
-    found = found if isinstance(found, str | dict) else text
-    fields = {}
-    if isinstance(found, dict) and isinstance(found.get("message"), str):
-        fields = {f"field {k}": _field(v) for k, v in found.items() if k != "message"}
-        found = found["message"]
-    message = str(found)
-    spare = len(line) - len(json.dumps(message))
-    length, before = ALWAYS_BESIDE
-    return Left(message, {length: float(spare), before: pause, **fields})
-
-
-def _field(value: Any) -> float | str:
-    number_like = isinstance(value, int | float) and abs(value) < 1e300
-    return float(value) if number_like else json.dumps(value)
+    return found if isinstance(found, str) else text

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.audit.plan import AuditPlan, Design, design
+from shuffledp.audit.plan import AuditPlan, Design, Tell, calls, design
+from shuffledp.audit.readings import Reading
+from shuffledp.audit.result import Plain, counts_of, table_of, tuples
 from shuffledp.errors import rejected
 from shuffledp.values.described import ByContent
 
@@ -20,17 +22,12 @@ Labels = npt.NDArray[np.integer]
 # Float reports that are no multiple of 2^-k of the largest audited input's last place: a sum of
 # that input and noise in floats is always one, a sum of 0 and noise often is not (Mironov 2012).
 LOW_BITS = (-1, 0, 1, 2, 4)
-
-# A report's line is compared with the shortest one of the same report: by the spare characters,
-# modulo this, so that a constant number of them hides no other.
-SPARE = 8
-
-Tell = Callable[[int], None]
-Keep = Callable[["Tally"], None]
+# Which pairs of reports are compared, and whether they are near or far (``near_and_far``).
+LAGS = ("neighbours of a call", "the same place of two calls")
 
 
 @dataclass(frozen=True, eq=False)
-class Tally(ByContent):
+class Tally(Plain, ByContent):
     """Counts of reports by input and cell, and of what reports have to do with earlier ones.
 
     Attributes
@@ -39,17 +36,17 @@ class Tally(ByContent):
         By input and cell; the last column is outside the message space.
     after : ndarray of int, shape (I, I, C + 1)
         By the input before, in the same call, and the input.
-    agree : ndarray of int, shape (2, I, I, 2)
-        Disjoint pairs of reports, neighbours in a call and the same place of two calls, by their
-        inputs: how many lie in the same cell, and how many there are.
+    agree : ndarray of int, shape (2, 2, I, I, 2)
+        Disjoint pairs of reports, neighbours in a call and the same place of two calls, the near
+        and the far ones, by their inputs: how many lie in the same cell, and how many there are.
     equal : ndarray of int, shape (2, 2, I, I, 2)
-        Half of the same pairs as they are, of the others reports that are far apart: how many are
-        equal to the last bit, and how many there are; zeros where they are not compared.
+        The same of those that are equal to the last bit; zeros where they are not compared.
     low_bits : ndarray of int, shape (I, len(LOW_BITS))
         Floats that are no multiple of a power of two.
-    written : ndarray of int, shape (I, C + 1, SPARE), or None
-        By input and cell, reports with so many spare characters (modulo SPARE); None where it is
-        not known how they were written.
+    outside : tuple of (value, counts by cell or None)
+        Reports of values outside the domain; None where the program refused the value.
+    cells : tuple of (str, shares under the inputs)
+        Where nothing is declared: what reports were told apart by (``learned``).
     """
 
     counts: Counts
@@ -57,48 +54,54 @@ class Tally(ByContent):
     agree: Counts
     equal: Counts
     low_bits: Counts
-    written: Counts | None = None
+    outside: tuple[tuple[Any, Any], ...] = ()
+    cells: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     @property
     def reports(self) -> Counts:
-        """Reports counted under each input: the plan's, or fewer of an audit that stopped."""
+        """Reports under each input."""
         return self.counts.sum(axis=1)
 
     @staticmethod
     def empty(inputs: int, cells: int) -> Tally:
         """All counts zero."""
-        return Tally(
-            np.zeros((inputs, cells + 1), dtype=np.int64),
-            np.zeros((inputs, inputs, cells + 1), dtype=np.int64),
-            np.zeros((2, inputs, inputs, 2), dtype=np.int64),
-            np.zeros((2, 2, inputs, inputs, 2), dtype=np.int64),
-            np.zeros((inputs, len(LOW_BITS)), dtype=np.int64),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """For files."""
-        table = {name: getattr(self, name).tolist() for name in FIELDS}
-        return table | {"written": None if self.written is None else self.written.tolist()}
+        pairs = (2, 2, inputs, inputs, 2)
+        shapes = ((inputs, cells + 1), (inputs, inputs, cells + 1), pairs, pairs)
+        return Tally(*(np.zeros(s, dtype=np.int64) for s in (*shapes, (inputs, len(LOW_BITS)))))
 
 
-@dataclass(frozen=True)
-class Written:
-    """Reports of a call, and how many characters of their lines are spare."""
+def tally_from_dict(table: Any, plan: AuditPlan) -> tuple[Tally, Design]:
+    """The counts of a file, of the shapes that its plan gives them, and the cells they are of."""
+    if plan.randomizer is None:
+        cells = tuples(table["cells"])
+        mass = np.array([shares for _, shares in cells], dtype=np.float64).T
+        found = design(plan, Reading(tuple(str(name) for name, _ in cells), mass, _unread))
+    else:
+        cells, found = (), design(plan)
+    like = Tally.empty(len(plan.asked), len(found.reading.names))
+    given = table_of("tally", table, [*like.to_dict()])
+    for name in ("counts", "after", "agree", "equal", "low_bits"):
+        counts = getattr(like, name)
+        counts[...] = counts_of(f"tally.{name}", given[name], counts.shape)
+    if like.reports.tolist() != [plan.reports] * len(plan.asked):
+        raise rejected("tally.counts", like.reports.tolist(), f"{plan.reports:,} under each input")
+    outside = []
+    for value, row in given["outside"]:
+        counts = None if row is None else counts_of("tally.outside", row, like.counts[0].shape)
+        if counts is not None and int(counts.sum()) != plan.reports:
+            raise rejected("tally.outside", row, f"{plan.reports:,} reports of each value")
+        outside.append((tuples(value), counts))
+    return dataclasses.replace(like, outside=tuple(outside), cells=cells), found
 
-    reports: Any
-    spare: Labels
 
-    def __len__(self) -> int:
-        return len(self.reports)
-
-
-FIELDS = ("counts", "after", "agree", "equal", "low_bits")
+def _unread(reports: Any) -> Labels:
+    raise rejected("reports", reports, "none: their cells are counted already")
 
 
 def near_and_far(first: Any, second: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Of pairs every other one as it is; of the others, partners half of all places apart.
 
-    No report is in two pairs, so under (I) all are independent, and a pair that is near is equal
+    No report is in two pairs, so under (I) all are independent, and a pair that is near agrees
     with the same probability as one that is far and has the same two inputs.
     """
     odd, others = first[1::2], second[1::2]
@@ -107,114 +110,75 @@ def near_and_far(first: Any, second: Any) -> tuple[tuple[Any, Any], tuple[Any, A
     return (first[::2], second[::2]), far
 
 
-def one_call(
-    found: Design, inputs: Labels, reports: Any, before: tuple[Labels, Labels, Any] | None
-) -> tuple[Tally, tuple[Labels, Labels, Any]]:
-    """Counts of one call, and what the next one is compared with.
+@dataclass(frozen=True)
+class _Call:
+    """Of one call: inputs, cells and, where they are compared to the last bit, reports."""
 
-    Parameters
-    ----------
-    found : Design
-        Of the plan.
-    inputs : ndarray of int, shape (B,)
-        Which input was asked for at each place.
-    reports : array, shape (B, ...)
-        What came back.
-    before : tuple or None
-        Of the call before, where this is the second of two.
-    """
-    spare = reports.spare if isinstance(reports, Written) else None
-    reports = reports.reports if isinstance(reports, Written) else reports
-    reading = found.reading
-    many, cells = len(reading.mass), len(reading.names) + 1
-    labels = reading.classify(reports)
-    index = inputs.astype(np.int64)
-    raw = _comparable(reports) if reading.equal is not None else None
-    tally = Tally.empty(many, cells - 1)
-    tally.counts[:] = np.bincount(index * cells + labels, minlength=many * cells).reshape(
-        many, cells
-    )
-    pairs = (index[:-1] * many + index[1:]) * cells + labels[1:]
-    tally.after[:] = np.bincount(pairs, minlength=many * many * cells).reshape(many, many, cells)
-    even = len(labels) // 2 * 2
-    _compare(tally, 0, (index[:even:2], labels[:even:2]), (index[1:even:2], labels[1:even:2]))
-    if raw is not None:
-        _equal(tally, 0, (index[:even:2], raw[:even:2]), (index[1:even:2], raw[1:even:2]))
+    index: Labels
+    labels: Labels
+    raw: Any
+
+    def cut(self, places: slice) -> _Call:
+        raw = None if self.raw is None else self.raw[places]
+        return _Call(self.index[places], self.labels[places], raw)
+
+
+def _add(tally: Tally, found: Design, index: Labels, reports: Any, before: _Call | None) -> _Call:
+    """Count one call; ``before`` is the call with which it is compared, the first of two."""
+    many, cells = tally.counts.shape
+    raw = np.asarray(reports) if found.reading.equal is not None else None
+    raw = raw if raw is not None and raw.ndim == 1 and raw.dtype.kind in "iuf" else None
+    now = _Call(index, found.reading.classify(reports), raw)
+    tally.counts[...] += _table(index * cells + now.labels, tally.counts.shape)
+    steps = (index[:-1] * many + index[1:]) * cells + now.labels[1:]
+    tally.after[...] += _table(steps, tally.after.shape)
+    even = len(index) // 2 * 2
+    _compare(tally, 0, now.cut(slice(0, even, 2)), now.cut(slice(1, even, 2)))
     if before is not None:
-        size = min(len(labels), len(before[0]))
-        _compare(tally, 1, (before[0][:size], before[1][:size]), (index[:size], labels[:size]))
-        if raw is not None and before[2] is not None:
-            _equal(tally, 1, (before[0][:size], before[2][:size]), (index[:size], raw[:size]))
-    if raw is not None and raw.dtype.kind == "f":
-        tally.low_bits[:] = _low_bits(found, raw, index, many)
-    if spare is not None:
-        places = (index * cells + labels) * SPARE + spare
-        counts = np.bincount(places, minlength=many * cells * SPARE).reshape(many, cells, SPARE)
-        tally = dataclasses.replace(tally, written=counts)
-    return tally, (index, labels, raw)
+        size = slice(0, min(len(index), len(before.index)))
+        _compare(tally, 1, before.cut(size), now.cut(size))
+    if raw is not None and raw.dtype.kind == "f" and found.unit > 0.0:
+        _add_low_bits(tally, found.unit, raw, index)
+    return now
 
 
-def _comparable(reports: Any) -> Any:
-    column = np.asarray(reports)
-    return column if column.ndim == 1 and column.dtype.kind in "iuf" else None
+def _table(places: Labels, shape: tuple[int, ...]) -> Counts:
+    return np.bincount(places, minlength=int(np.prod(shape))).reshape(shape)
 
 
-def _compare(
-    tally: Tally, lag: int, first: tuple[Labels, Labels], second: tuple[Labels, Labels]
-) -> None:
+def _compare(tally: Tally, lag: int, first: _Call, second: _Call) -> None:
+    """Pairs that agree, near ones and far ones, by their inputs."""
     many = len(tally.counts)
-    groups = first[0] * many + second[0]
-    same = first[1] == second[1]
-    tally.agree[lag, :, :, 0] += np.bincount(groups[same], minlength=many**2).reshape(many, many)
-    tally.agree[lag, :, :, 1] += np.bincount(groups, minlength=many**2).reshape(many, many)
+    kinds = [(tally.agree, first.labels, second.labels)]
+    if first.raw is not None and second.raw is not None:
+        kinds.append((tally.equal, first.raw, second.raw))
+    inputs = near_and_far(first.index, second.index)
+    for counts, one, two in kinds:
+        for place, (x, y) in enumerate(near_and_far(one, two)):
+            groups = inputs[place][0] * many + inputs[place][1]
+            counts[lag, place, :, :, 0] += _table(groups[x == y], (many, many))
+            counts[lag, place, :, :, 1] += _table(groups, (many, many))
 
 
-def _equal(tally: Tally, lag: int, first: tuple[Labels, Any], second: tuple[Labels, Any]) -> None:
-    many = len(tally.counts)
-    inputs = near_and_far(first[0], second[0])
-    for place, (x, y) in enumerate(near_and_far(first[1], second[1])):
-        groups = inputs[place][0] * many + inputs[place][1]
-        for row, chosen in enumerate((groups[x == y], groups)):
-            made = np.bincount(chosen, minlength=many**2).reshape(many, many)
-            tally.equal[lag, place, :, :, row] += made
-
-
-def _low_bits(found: Design, raw: Any, index: Labels, many: int) -> Counts:
-    made = np.zeros((many, len(LOW_BITS)), dtype=np.int64)
-    unit = found.unit
-    if unit <= 0.0:
-        return made
+def _add_low_bits(tally: Tally, unit: float, raw: Any, index: Labels) -> None:
     # Of half precision the unit would be 0.
     raw = raw.astype(np.promote_types(raw.dtype, np.float64), copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         for place, shift in enumerate(LOW_BITS):
             scaled = raw / (unit * 2.0**-shift)
-            off = np.isfinite(scaled) & ((scaled != np.floor(scaled)) | _vanished(scaled, raw))
-            made[:, place] = np.bincount(index[off], minlength=many)
-    return made
+            # What is so small that the quotient is 0 is no multiple of what it was divided by.
+            off = (scaled != np.floor(scaled)) | ((scaled == 0.0) & (raw != 0.0))
+            off &= np.isfinite(scaled)
+            tally.low_bits[:, place] += _table(index[off], (len(tally.counts),))
 
 
-def _vanished(scaled: Any, raw: Any) -> Any:
-    """So small that the quotient is 0: no multiple of what it was divided by."""
-    return (scaled == 0.0) & (raw != 0.0)
-
-
-def added(tallies: Iterator[Tally], start: Tally) -> Tally:
-    """The sum of all counts."""
-    for tally in tallies:
-        for name in FIELDS:
-            getattr(start, name)[...] += getattr(tally, name)
-        if tally.written is not None:
-            before = 0 if start.written is None else start.written
-            start = dataclasses.replace(start, written=before + tally.written)
-    return start
-
-
-def counted(plan: AuditPlan, order: Labels, reports: Any) -> Tally:
+def counted(plan: AuditPlan, order: Labels, reports: Any, found: Design) -> Tally:
     """Count reports that are there already, asked for in this order, as if in one call."""
     if len(order) != plan.total or len(reports) != len(order):
         raise rejected("reports", len(reports), f"{plan.total:,}, {plan.reports:,} for each input")
-    return one_call(design(plan), order, reports, None)[0]
+    total = Tally.empty(len(plan.asked), len(found.reading.names))
+    _add(total, found, order.astype(np.int64), reports, None)
+    return total
 
 
 def collected(
@@ -223,10 +187,10 @@ def collected(
     *,
     tell: Tell | None = None,
     found: Design | None = None,
-    start: Tally | None = None,
-    keep: Keep | None = None,
 ) -> Tally:
     """Ask a program for all reports of a plan, call by call, and count.
+
+    Where nothing is declared ``found`` is made of ``learned`` cells.
 
     Parameters
     ----------
@@ -238,41 +202,15 @@ def collected(
         Told how many reports are in after each call.
     found : Design, optional
         ``design(plan)``, where it is there already.
-    start : Tally, optional
-        Counts of the same plan that stopped: its first calls are not made again.
-    keep : callable, optional
-        Given the counts after every two calls (which are compared with each other): what it keeps
-        is a ``start``. It has to copy what it keeps.
     """
     found = found or design(plan)
-    order = plan.order()
-    table = _table(plan.values())
     total = Tally.empty(len(plan.asked), len(found.reading.names))
-    if start is not None:
-        total = added(iter([start]), total)
-    before: tuple[Labels, Labels, Any] | None = None
-    done = int(total.counts.sum())
-    for call in range(-(-done // plan.call_size), -(-len(order) // plan.call_size)):
-        inputs = order[call * plan.call_size : (call + 1) * plan.call_size]
-        reports = program(table(inputs))
-        if len(reports) != len(inputs):
-            raise rejected(
-                "reports of a call", len(reports), f"{len(inputs):,}, one for each value"
-            )
-        tally, kept = one_call(found, inputs, reports, before)
-        total = added(iter([tally]), total)
-        before = kept if call % 2 == 0 else None
-        done += len(inputs)
-        if keep is not None and before is None:
-            keep(total)
-        if tell is not None:
-            tell(done)
+    if plan.randomizer is None:
+        shares = (tuple(column) for column in found.reading.mass.T.tolist())
+        cells = tuple(zip(found.reading.names, shares, strict=True))
+        total = dataclasses.replace(total, cells=cells)
+    before: _Call | None = None
+    for place, (index, reports) in enumerate(calls(program, plan.values(), plan.order(), tell)):
+        kept = _add(total, found, index, reports, before)
+        before = kept if place % 2 == 0 else None
     return total
-
-
-def _table(values: list[Any]) -> Callable[[Labels], Any]:
-    """Values by place: an array where they are numbers or rows of them, else a list."""
-    if any(isinstance(v, tuple) for v in values):
-        return lambda inputs: [values[i] for i in inputs]
-    array = np.array(values)
-    return lambda inputs: array[inputs]

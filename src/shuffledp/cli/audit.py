@@ -26,7 +26,6 @@ _BELONG = (
     ("pair", ("command",)),
     ("epsilons", ("pair",)),
     ("claimed", ("pair",)),
-    ("checkpoint", ("command", "own", "shuffler")),
 )
 # Options whose value has another name here.
 _TYPED = {"epsilons": "epsilon"}
@@ -38,7 +37,7 @@ _TYPED = {"epsilons": "epsilon"}
 @click.option("--reports", metavar="FILE.jsonl", help='Lines {"value": ..., "report": ...}.')
 @click.option("--own", is_flag=True, help="Audit this package's own randomizer.")
 @click.option("--shuffler", metavar="'PROGRAM ARG ...'", help="Messages in, messages out.")
-@click.option("--check", metavar="FILE.json", help="Judge a saved audit or a checkpoint again.")
+@click.option("--check", metavar="FILE.json", help="Judge a saved audit again.")
 @click.option("-N", "--count", type=Whole(), help="Reports for each input.  [default: 100,000]")
 @click.option("--alpha", type=Number(), default=0.05, show_default=True, help="Level, jointly.")
 @click.option("--seed", type=Whole(), default=0, show_default=True, help="Of the inputs' order.")
@@ -56,14 +55,10 @@ _TYPED = {"epsilons": "epsilon"}
 @click.option(
     "--shards", type=Whole(), default=1, show_default=True, help="Groups in which messages come in."
 )
-@click.option(
-    "--longest", type=Whole(), default=64, show_default=True, help="Characters of a message."
-)
 @click.option("--pair", metavar="X,Y", help="Two values (JSON): no law is declared, bound eps0.")
 @click.option("--epsilon", "epsilons", type=Numbers(), metavar="E,E,...", help="Bound delta there.")
 @click.option("--claimed", type=Number(), metavar="EPS0", help="With --pair: refute this eps0.")
 @click.option("--timeout", type=Number(), default=600.0, show_default=True, help="Of one call, s.")
-@click.option("--checkpoint", metavar="FILE.json", help="Counts while it runs; continued if there.")
 @click.option("--output", metavar="FILE.json", help="Plan, raw counts and result.")
 @click.option("--text", "text_file", metavar="FILE.md", help="The result as it is printed.")
 @click.option("--report", "pages", multiple=True, metavar="FILE", help="For a reader: .html, .md.")
@@ -91,12 +86,8 @@ def audit(
     Numbers are reports of most mechanisms; bits of rappor and oue are lists of 0
     and 1. No shell is run, a status other than 0 is an error.
 
-    A shuffler gets messages, one a line, and writes those that leave, as they came or as
-    {"message": ..., ...}. What leaves beside them (fields, lengths, pauses) may not tell where they
-    came in.
-
-    --checkpoint keeps the raw counts while it runs, and the same command with the same file goes on
-    where it stopped; the file is removed when the audit is done.
+    A shuffler gets messages, one a line, and writes those that leave, as they came. How long a
+    program takes, and what else it sends, is not looked at.
 
     \b
     Exit status: 0 not refuted, 1 refuted, 2 the input was refused.
@@ -110,9 +101,9 @@ def audit(
         if given[name]:
             inputs += auditing.named_files(given[name])
     outputs = [("output", output), ("text", text_file), *(("report", page) for page in pages)]
-    with files_written([*outputs, ("checkpoint", given["checkpoint"])], inputs=inputs) as held:
+    with files_written(outputs, inputs=inputs) as held:
         with progress("auditing") as status:
-            saved, kept = _audited(deployment, check, given, status)
+            saved = _audited(deployment, check, given, status)
         text = saved.text()
         if output is not None:
             held.write(output, json.dumps(saved.to_dict(), indent=1, allow_nan=False) + "\n")
@@ -120,8 +111,6 @@ def audit(
             held.write(text_file, text)
         for page in pages:
             held.write(page, audit_text(page, saved))
-    if kept is not None:
-        kept.remove()
     if as_json:
         print_json(saved.to_dict())
     else:
@@ -148,58 +137,39 @@ def _sensible(chosen: list[str], deployment: str | None, given: dict[str, Any]) 
             wanted = " or ".join(f"--{owner}" for owner in owners)
             raise ParameterError(f"{_TYPED.get(name, name)}: wanted {wanted} beside it")
     if given["pair"]:
-        _alone(deployment, given)
+        for name in ("estimates", "outside"):
+            if given[name]:
+                raise ParameterError(f"{name}: wanted a declared law, not --pair")
+        if deployment is not None:
+            raise ParameterError("pair: wanted no --deployment, whose law would be tested instead")
     elif sources and deployment is None:
         raise ParameterError(f"deployment is missing: wanted --deployment FILE with --{sources[0]}")
 
 
-def _alone(deployment: str | None, given: dict[str, Any]) -> None:
-    """Of a program without a declared law nothing else can be asked."""
-    for name in ("estimates", "outside"):
-        if given[name]:
-            raise ParameterError(f"{name}: wanted a declared law, not --pair")
-    if deployment is not None:
-        raise ParameterError("pair: wanted no --deployment, whose law would be tested instead")
-
-
 def _audited(
     deployment: str | None, check: str | None, given: dict[str, Any], status: Progress
-) -> tuple[Any, Any]:
-    """The audit, and the checkpoint that is needed no more."""
-    from shuffledp.audit import Checkpoint, Saved, read_saved
+) -> Any:
+    from shuffledp.audit import Saved, read_saved
 
     if check is not None:
-        return read_saved(check), None
-    claimed = None if deployment is None else _claimed(deployment)
+        return read_saved(check)
+    claimed = None
+    if deployment is not None:
+        claimed = load_deployment().load(deployment, widened=True).deployment
     source = auditing.source_of(deployment, given)
-    if given["checkpoint"] is None:
-        return Saved(_parts(claimed, given, status, None), source), None
-    kept = Checkpoint(given["checkpoint"], source)
-    try:
-        return Saved(_parts(claimed, given, status, kept), source), kept
-    finally:
-        kept.write()
+    return Saved(_parts(claimed, given, status), source)
 
 
-def _claimed(deployment: str) -> Any:
-    return load_deployment().load(deployment, widened=True).deployment
-
-
-def _parts(claimed: Any, given: dict[str, Any], status: Progress, kept: Any) -> dict[str, Any]:
+def _parts(claimed: Any, given: dict[str, Any], status: Progress) -> dict[str, Any]:
     asked = any(given[source] for source in ("command", "reports", "own"))
     # Several audits share the level evenly.
-    others = sum(bool(given[name]) for name in ("shuffler", "estimates", "outside"))
+    others = sum(bool(given[name]) for name in ("shuffler", "estimates"))
     alpha = given["alpha"] / max(1, asked + others)
     parts: dict[str, Any] = {}
-    if given["pair"]:
-        parts["unknown"] = auditing.of_unknown(alpha, given, status, kept)
-    elif asked:
-        parts["program"] = auditing.of_program(claimed, alpha, given, status, kept)
-    if given["outside"]:
-        parts["outside"] = auditing.of_domain(parts["program"], alpha, given, status, kept)
+    if asked:
+        parts["program"] = auditing.of_program(claimed, alpha, given, status)
     if given["estimates"]:
-        plan = parts["program"].plan
-        parts["estimates"] = auditing.of_estimates(plan, alpha, given, status, kept)
+        parts["estimates"] = auditing.of_estimates(parts["program"].plan, alpha, given, status)
     if given["shuffler"]:
-        parts["shuffler"] = auditing.of_shuffler(claimed, alpha, given, status, kept)
+        parts["shuffler"] = auditing.of_shuffler(claimed, alpha, given, status)
     return parts

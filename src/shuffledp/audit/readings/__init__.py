@@ -1,7 +1,7 @@
 """How the reports of every mechanism are read: cells, and what the claimed law says of them."""
 
 from shuffledp.audit.readings import finite, hyperplanes, line, parts, vectors
-from shuffledp.audit.readings.base import Reading, read, value_of
+from shuffledp.audit.readings.base import Reading, read, reading_of, value_of, values_array
 
 __all__ = [
     "Reading",
@@ -10,6 +10,8 @@ __all__ = [
     "line",
     "parts",
     "read",
+    "reading_of",
     "value_of",
+    "values_array",
     "vectors",
 ]

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from shuffledp.audit.readings.base import (
-    MOST_SUPPORTED,
-    Floats,
-    Labels,
-    Reading,
-    gives,
-    reads,
-)
+from shuffledp.audit.readings.base import Floats, Labels, Reading, few, reading_of, value_of
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import (
     KRR,
@@ -38,11 +31,12 @@ from shuffledp.randomizers.wheel import CIRCLE, polynomial
 # Outputs up to here are a cell each; more are put together, outputs of one law in so many runs.
 MOST_OUTPUTS = 64
 _RUNS = 8
-# Outputs that are tabulated: 2^22 of them are a table of 32 MB.
-_MOST_TABLE = 1 << 22
-# Entries of a table of all inputs: four inputs of the longest one, 128 MB; some times as much
+# Entries of a table of all inputs: four inputs of 4 million outputs, 128 MB; some times as much
 # memory, and ten seconds, while equal columns are found.
 _MOST_ENTRIES = 1 << 24
+# Inputs of mechanisms whose reports support some of them and others not: 2^8 patterns, and four
+# times as many cells with two items beside them, take about three seconds to plan.
+MOST_SUPPORTED = 8
 # Items, or sets of them, that what is run maps independently (docs/theory.md, section 4).
 _MOST_HASHED = 3
 
@@ -59,8 +53,20 @@ def whole(reports: Any, size: int) -> tuple[Labels, Any]:
     return np.where(bad, 0, column).astype(np.int64), bad
 
 
-def outputs_reading(table: Floats, words: str = "output") -> Reading:
-    """Outputs 0 .. m-1 with the claimed probabilities ``table``, shape (I, m)."""
+def rows_of(reports: Any, width: int, kinds: str) -> Any:
+    """Reports as rows of this width and one of these kinds of numbers; None where they are not."""
+    rows = np.asarray(reports)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    fits = rows.ndim == 2 and rows.shape[1] == width and rows.dtype.kind in kinds
+    return rows if fits else None
+
+
+# ------------------------------------------------------------------------------- single outputs
+
+
+def outputs_reading(weights: Floats, words: str = "output") -> Reading:
+    """Outputs 0 .. m-1 with probabilities proportional to ``weights``, shape (I, m)."""
+    table = weights / weights.sum(axis=1, keepdims=True)
     size = table.shape[1]
     if size <= MOST_OUTPUTS:
         groups = np.arange(size)
@@ -68,13 +74,12 @@ def outputs_reading(table: Floats, words: str = "output") -> Reading:
     else:
         groups, names = _runs(table, words)
     sums = [np.bincount(groups, weights=row, minlength=len(names)) for row in table]
-    mass = np.array(sums, dtype=np.float64)
 
     def classify(reports: Any) -> Labels:
         column, bad = whole(reports, size)
         return np.where(bad, len(names), groups[column])
 
-    return Reading(names, mass, classify)
+    return Reading(names, np.array(sums, dtype=np.float64), classify)
 
 
 def _runs(table: Floats, words: str) -> tuple[Labels, tuple[str, ...]]:
@@ -99,52 +104,33 @@ def _check_table(randomizer: Any, outputs: int, inputs: tuple[Any, ...]) -> None
         raise NotCertified(msg + f"{_MOST_ENTRIES // len(inputs):,} under {len(inputs)} inputs")
 
 
-@reads(KRR, BinaryRR)
+@reading_of.register(KRR)
+@reading_of.register(BinaryRR)
 def _response(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
-    """e^eps0/Z and 1/Z; of a very large domain the inputs, and runs of the rest."""
+    """e^eps0 for the own output, 1 for others."""
     del reports
-    k = randomizer.items
-    total = math.exp(randomizer.eps0) + (k - 1)
-    if k <= _MOST_TABLE and k * len(inputs) <= _MOST_ENTRIES:
-        table = np.full((len(inputs), k), 1.0 / total)
-        table[np.arange(len(inputs)), np.array(inputs)] = math.exp(randomizer.eps0) / total
-        return outputs_reading(table)
-    return _large_response(randomizer, inputs, total)
+    _check_table(randomizer, randomizer.items, inputs)
+    table = np.ones((len(inputs), randomizer.items))
+    table[np.arange(len(inputs)), np.array(inputs)] = math.exp(randomizer.eps0)
+    return outputs_reading(table)
 
 
-def _large_response(randomizer: Any, inputs: tuple[Any, ...], total: float) -> Reading:
-    seen = list(dict.fromkeys(inputs))
-    names = (*(f"output {x}" for x in seen), "other outputs")
-    mass = np.full((len(inputs), len(names)), 1.0 / total)
-    mass[:, -1] = (randomizer.items - len(seen)) / total
-    for row, x in enumerate(inputs):
-        mass[row, seen.index(x)] = math.exp(randomizer.eps0) / total
-
-    def classify(given: Any) -> Labels:
-        column, bad = whole(given, randomizer.items)
-        labels = np.full(len(column), len(seen))
-        for place, x in enumerate(seen):
-            labels[column == x] = place
-        return np.where(bad, len(names), labels)
-
-    return Reading(names, mass, classify)
-
-
-@reads(Channel)
-def _channel(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _channel(randomizer: Channel, inputs: tuple[Any, ...], reports: int) -> Reading:
     del reports
     return outputs_reading(randomizer.probabilities[list(inputs)])
 
 
-@reads(Extremal)
-def _extremal(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _extremal(randomizer: Extremal, inputs: tuple[Any, ...], reports: int) -> Reading:
     del reports
-    grow = np.where(randomizer.matrix[list(inputs)], math.exp(randomizer.eps0), 1.0)
-    return outputs_reading(grow / grow.sum(axis=1, keepdims=True))
+    return outputs_reading(
+        np.where(randomizer.matrix[list(inputs)], math.exp(randomizer.eps0), 1.0)
+    )
 
 
-@reads(Duchi)
-def _duchi(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _duchi(randomizer: Duchi, inputs: tuple[Any, ...], reports: int) -> Reading:
     del reports
     return outputs_reading(bit_table(randomizer, inputs), "bit")
 
@@ -156,50 +142,47 @@ def bit_table(randomizer: Any, inputs: tuple[Any, ...]) -> Floats:
     return np.column_stack([1.0 - one, one])
 
 
-@reads(PCKVGRR)
-def _pckv(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
-    """(1 + favour (e^eps0 - 1))/Z for the symbols that an input's pairs may become."""
+@reading_of.register
+def _pckv(randomizer: PCKVGRR, inputs: tuple[Any, ...], reports: int) -> Reading:
+    """1 + favour (e^eps0 - 1) for the symbols that an input's pairs may become."""
     del reports
     _check_table(randomizer, randomizer.symbols, inputs)
     gain = math.expm1(randomizer.eps0)
-    total = randomizer.s * gain + randomizer.symbols
-    table = np.full((len(inputs), randomizer.symbols), 1.0 / total)
+    table = np.ones((len(inputs), randomizer.symbols))
     for row, x in enumerate(inputs):
-        for slot, (key, value) in enumerate(_pckv_value(randomizer, x)):
+        for slot, (key, value) in enumerate(value_of(randomizer, x)):
             real = int(key) if key >= 0 else randomizer.domain + slot
-            table[row, 2 * real] += 0.5 * (1.0 - value) * gain / total
-            table[row, 2 * real + 1] += 0.5 * (1.0 + value) * gain / total
+            table[row, 2 * real] += 0.5 * (1.0 - value) * gain
+            table[row, 2 * real + 1] += 0.5 * (1.0 + value) * gain
     return outputs_reading(table, "symbol")
 
 
-@gives(PCKVGRR)
-def _pckv_value(randomizer: Any, x: Any) -> list[list[float]]:
+@value_of.register
+def _pckv_value(randomizer: PCKVGRR, x: Any) -> list[list[float]]:
     """The pairs that the law's input stands for."""
     return [[float(key), value] for key, value in randomizer.pairs_of(x)]
 
 
-@reads(HadamardResponse)
-def _hadamard(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _hadamard(randomizer: HadamardResponse, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Columns by the block they are in and the signs of the inputs' rows there."""
     del reports
     size, count = 2 * randomizer.half_block, randomizer.columns
     _check_table(randomizer, count, inputs)
-    total = randomizer.half_block * math.exp(randomizer.eps0) + count - randomizer.half_block
     block, column = np.divmod(np.arange(count), size)
     rows = []
     for x in inputs:
-        odd = _parity(column & (x // randomizer.blocks + 1))
-        favoured = (block == x % randomizer.blocks) & ~odd
-        rows.append(np.where(favoured, math.exp(randomizer.eps0), 1.0) / total)
+        even = _even(column & (x // randomizer.blocks + 1))
+        favoured = (block == x % randomizer.blocks) & even
+        rows.append(np.where(favoured, math.exp(randomizer.eps0), 1.0))
     return outputs_reading(np.array(rows), "column")
 
 
-def _parity(words: Labels) -> Any:
-    """Whether an odd number of binary digits is set, of numbers below 2^32."""
-    folded = words.copy()
+def _even(words: Labels) -> Any:
+    """Whether an even number of binary digits is set, of numbers below 2^32."""
     for step in (16, 8, 4, 2, 1):
-        folded ^= folded >> step
-    return folded & 1 == 1
+        words = words ^ (words >> step)
+    return words & 1 == 0
 
 
 # ------------------------------------------------------------------ which items a report supports
@@ -207,10 +190,11 @@ def _parity(words: Labels) -> Any:
 
 def patterns(
     items: Sequence[int],
-    chance: Any,
-    inputs: int,
-    supports: Any,
+    weights: Sequence[Callable[[tuple[int, ...]], float]],
+    supports: Callable[[Any], tuple[Any, Any]],
+    *,
     words: str,
+    width: int,
 ) -> Reading:
     """Cells are which of the items a report supports.
 
@@ -218,28 +202,57 @@ def patterns(
     ----------
     items : sequence of int
         At most ``MOST_SUPPORTED`` inputs and two bystanders: there are 2^items patterns.
-    chance : callable
-        (row, pattern) -> probability of the pattern under that input.
-    inputs : int
-        How many inputs there are.
+    weights : sequence of callable
+        For each input, pattern -> its probability up to a factor.
     supports : callable
-        Reports -> (bool array (n, len(items)), bool array (n,) of reports outside the space).
+        Rows of whole numbers -> (a bool array for each item, bool array of rows outside the space).
     words : str
         What supporting is called.
+    width : int
+        Numbers of a report.
     """
     every = list(itertools.product((0, 1), repeat=len(items)))
-    mass = np.array([[chance(row, p) for p in every] for row in range(inputs)])
-    names = tuple(
-        f"{words} " + (", ".join(str(x) for x, bit in zip(items, p, strict=True) if bit) or "none")
-        for p in every
-    )
-    weights = 1 << np.arange(len(items))[::-1]
+    names = []
+    for pattern in every:
+        held = (str(x) for x, bit in zip(items, pattern, strict=True) if bit)
+        names.append(f"{words} {', '.join(held) or 'none'}")
+    powers = 1 << np.arange(len(items))[::-1]
+    mass = np.array([[weight(pattern) for pattern in every] for weight in weights])
 
     def classify(reports: Any) -> Labels:
-        found, bad = supports(reports)
-        return np.where(bad, len(every), found.astype(np.int64) @ weights)
+        rows = rows_of(reports, width, "iu")
+        if rows is None:
+            return np.full(len(reports), len(names))
+        found, bad = supports(rows)
+        return np.where(bad, len(names), np.column_stack(found).astype(np.int64) @ powers)
 
-    return Reading(names, mass, classify)
+    return Reading(tuple(names), mass / mass.sum(axis=1, keepdims=True), classify)
+
+
+def favoured(
+    items: Sequence[int],
+    inputs: Sequence[int],
+    base: Callable[[tuple[int, ...]], float],
+    own: tuple[float, float],
+) -> list[Callable[[tuple[int, ...]], float]]:
+    """Weights where the user's own item alone is favoured.
+
+    Parameters
+    ----------
+    items, inputs : sequence of int
+        The inputs are among the items.
+    base : callable
+        Pattern -> its probability if no item were favoured, up to a factor.
+    own : tuple of two floats
+        By how much the pattern is likelier where it has not, and where it has, the own item.
+    """
+    places = [items.index(x) for x in inputs]
+    return [lambda pattern, at=at: base(pattern) * own[pattern[at]] for at in places]
+
+
+def independent(rate: float) -> Callable[[tuple[int, ...]], float]:
+    """Probability of a pattern of independent bits, each of them set at this rate."""
+    return lambda pattern: math.prod(rate if bit else 1.0 - rate for bit in pattern)
 
 
 def with_bystanders(inputs: Sequence[int], domain: int, count: int = 1) -> list[int]:
@@ -249,165 +262,131 @@ def with_bystanders(inputs: Sequence[int], domain: int, count: int = 1) -> list[
     return [*seen, *itertools.islice(dict.fromkeys(rest), count)]
 
 
-def packed_bits(reports: Any, items: Sequence[int], d: int) -> tuple[Any, Any]:
-    """The items' bits of reports packed in bytes; wrong shapes and stray last bits are outside."""
-    rows = np.asarray(reports)
-    width = -(-d // 8)
-    if rows.ndim != 2 or rows.shape[1] != width or rows.dtype != np.uint8:
-        return np.zeros((len(rows), len(items)), dtype=bool), np.ones(len(rows), dtype=bool)
-    stray = (rows[:, -1] & ((1 << (8 * width - d)) - 1)) != 0
-    found = np.column_stack([rows[:, x // 8] >> (7 - x % 8) & 1 for x in items]).astype(bool)
-    return found, stray
+def _bits(items: Sequence[int], d: int) -> Callable[[Any], tuple[Any, Any]]:
+    """The items' bits of reports packed in bytes; stray last bits are outside."""
+
+    def supports(rows: Any) -> tuple[Any, Any]:
+        stray = (rows[:, -1] & ((1 << (-d % 8)) - 1)) != 0
+        wide = (rows < 0).any(axis=1) | (rows > 255).any(axis=1)
+        return [rows[:, x // 8] >> (7 - x % 8) & 1 for x in items], stray | wide
+
+    return supports
 
 
-@reads(RAPPOR, OUE, most=MOST_SUPPORTED)
+@reading_of.register(RAPPOR)
+@reading_of.register(OUE)
 def _unary(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Independent bits: of the own item with p*, of others with q*."""
     del reports
-    items = with_bystanders(inputs, randomizer.items, 2)
-    rates = randomizer.support
-
-    def chance(row: int, pattern: tuple[int, ...]) -> float:
-        found = 1.0
-        for item, bit in zip(items, pattern, strict=True):
-            own = item == inputs[row]
-            yes, no = (rates.own, rates.own_miss) if own else (rates.other, rates.other_miss)
-            found *= yes if bit else no
-        return found
-
-    return patterns(
-        items,
-        chance,
-        len(inputs),
-        lambda given: packed_bits(given, items, randomizer.items),
-        "bits set:",
-    )
+    few(randomizer, inputs, MOST_SUPPORTED)
+    d, rates = randomizer.items, randomizer.support
+    items = with_bystanders(inputs, d, 2)
+    own = (rates.own_miss / rates.other_miss, rates.own / rates.other)
+    weights = favoured(items, inputs, independent(rates.other), own)
+    return patterns(items, weights, _bits(items, d), words="bits set:", width=-(-d // 8))
 
 
-@reads(SamplingRAPPOR, most=MOST_SUPPORTED)
-def _sampling(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _sampling(randomizer: SamplingRAPPOR, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Mixture over the user's s items of RAPPOR: the first two of each set, and one in none."""
     del reports
+    few(randomizer, inputs, MOST_SUPPORTED)
     d, s = randomizer.items, randomizer.s
-    sets = [_window(randomizer, x) for x in inputs]
+    sets = [value_of(randomizer, x) for x in inputs]
     firsts = list(dict.fromkeys(x for one in sets for x in one[:2]))[:4]
     touched = {x for one in sets for x in one}
     items = [*firsts, *(x for x in with_bystanders(firsts, d) if x not in touched)]
     w = math.exp(0.5 * randomizer.eps0)
-    one, zero = 1.0 / (w + 1.0), w / (w + 1.0)
+    base = independent(1.0 / (w + 1.0))
 
-    def chance(row: int, pattern: tuple[int, ...]) -> float:
-        base = math.prod(one if bit else zero for bit in pattern)
-        inside = [bit for x, bit in zip(items, pattern, strict=True) if x in sets[row]]
-        favour = sum(w if bit else 1.0 / w for bit in inside) + (s - len(inside))
-        return base * favour / s
+    def weight(own: list[int]) -> Callable[[tuple[int, ...]], float]:
+        def of(pattern: tuple[int, ...]) -> float:
+            inside = [bit for x, bit in zip(items, pattern, strict=True) if x in own]
+            return base(pattern) * (sum(w if bit else 1.0 / w for bit in inside) + s - len(inside))
 
-    return patterns(
-        items, chance, len(inputs), lambda given: packed_bits(given, items, d), "bits set:"
-    )
+        return of
+
+    weights = [weight(own) for own in sets]
+    return patterns(items, weights, _bits(items, d), words="bits set:", width=-(-d // 8))
 
 
-@gives(SamplingRAPPOR)
-def _window(randomizer: Any, x: Any) -> list[int]:
+@value_of.register
+def _window(randomizer: SamplingRAPPOR, x: Any) -> list[int]:
     """The items x .. x + s - 1, modulo d, in order."""
     return sorted((x + i) % randomizer.items for i in range(randomizer.s))
 
 
-@reads(SubsetSelection, most=MOST_SUPPORTED)
-def _subset(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _subset(randomizer: SubsetSelection, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Which items are in the set: e^eps0 or 1 times the share of k-sets with that pattern."""
     del reports
+    few(randomizer, inputs, MOST_SUPPORTED)
     d, k = randomizer.items, randomizer.size
     items = with_bystanders(inputs, d)
-    grow = math.exp(randomizer.eps0)
-    unit = d / (k * grow + (d - k))
 
-    def chance(row: int, pattern: tuple[int, ...]) -> float:
-        share, left, inside = 1.0, d, k
+    def share(pattern: tuple[int, ...]) -> float:
+        found, left, inside = 1.0, d, k
         for bit in pattern:
-            share *= (inside if bit else left - inside) / left if left else 1.0
+            found *= (inside if bit else left - inside) / left if left else 1.0
             left, inside = left - 1, inside - bit
-        return share * unit * (grow if pattern[items.index(inputs[row])] else 1.0)
+        return found
 
-    def supports(reports: Any) -> tuple[Any, Any]:
-        rows = np.asarray(reports)
-        if rows.ndim != 2 or rows.shape[1] != k or rows.dtype.kind not in "iu":
-            return np.zeros((len(rows), len(items)), dtype=bool), np.ones(len(rows), dtype=bool)
+    def supports(rows: Any) -> tuple[Any, Any]:
         bad = (rows[:, 1:] <= rows[:, :-1]).any(axis=1) | (rows < 0).any(axis=1)
         bad |= (rows >= d).any(axis=1)
-        return np.column_stack([(rows == x).any(axis=1) for x in items]), bad
+        return [(rows == x).any(axis=1) for x in items], bad
 
-    return patterns(items, chance, len(inputs), supports, "in the set:")
+    weights = favoured(items, inputs, share, (1.0, math.exp(randomizer.eps0)))
+    return patterns(items, weights, supports, words="in the set:", width=k)
 
 
-@reads(LocalHash, most=_MOST_HASHED)
-def _hashed(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _hashed(randomizer: LocalHash, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Which items hash to z: independent hits with 1/l, times e^eps0 for the own one (at most 3).
 
     What is run hits any three items independently (docs/theory.md, section 4); no more are asked.
     """
     del reports
+    few(randomizer, inputs, _MOST_HASHED)
     l, m = randomizer.l, (randomizer.items - 1).bit_length()
     items = with_bystanders(inputs, randomizer.items, 1)[:_MOST_HASHED]
-    unit = l / (math.exp(randomizer.eps0) + (l - 1))
 
-    def chance(row: int, pattern: tuple[int, ...]) -> float:
-        base = math.prod(1.0 / l if bit else 1.0 - 1.0 / l for bit in pattern)
-        own = pattern[items.index(inputs[row])]
-        return base * unit * (math.exp(randomizer.eps0) if own else 1.0)
-
-    def supports(given: Any) -> tuple[Any, Any]:
-        rows = np.asarray(given)
-        if rows.ndim != 2 or rows.shape[1] != m + 1 or rows.dtype.kind not in "iu":
-            return np.zeros((len(rows), len(items)), dtype=bool), np.ones(len(rows), dtype=bool)
+    def supports(rows: Any) -> tuple[Any, Any]:
         wide = rows.astype(np.int64)
         bad = ((wide < 0) | (wide >= l)).any(axis=1)
-        found = [
-            sum((wide[:, j] for j in range(m) if x >> j & 1), np.zeros(len(wide), dtype=np.int64))
-            % l
-            == wide[:, m]
-            for x in items
-        ]
-        return np.column_stack(found), bad
+        digits = [[j for j in range(m) if x >> j & 1] for x in items]
+        return [wide[:, some].sum(axis=1) % l == wide[:, m] for some in digits], bad
 
-    return patterns(items, chance, len(inputs), supports, "hashed to the answer:")
+    weights = favoured(items, inputs, independent(1.0 / l), (1.0, math.exp(randomizer.eps0)))
+    return patterns(items, weights, supports, words="hashed to the answer:", width=m + 1)
 
 
-@reads(Wheel, most=_MOST_HASHED)
-def _wheel(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _wheel(randomizer: Wheel, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Which of the disjoint sets cover the point: independent but for the own one's density."""
     del reports
+    few(randomizer, inputs, _MOST_HASHED)
     names = list(dict.fromkeys(inputs))
     s = randomizer.s
     p = randomizer.arc / CIRCLE
     hit = -math.expm1(s * math.log1p(-p))
     on = math.exp(randomizer.eps0) / (1.0 + s * p * math.expm1(randomizer.eps0))
-    levels = ((1.0 - hit * on) / (1.0 - hit), on)
+    weights = favoured(names, inputs, independent(hit), ((1.0 - hit * on) / (1.0 - hit), on))
 
-    def chance(row: int, pattern: tuple[int, ...]) -> float:
-        base = math.prod(hit if bit else 1.0 - hit for bit in pattern)
-        return base * levels[pattern[names.index(inputs[row])]]
+    def covered(rows: Any, x: Any) -> Any:
+        items = (np.full(len(rows), item) for item in value_of(randomizer, x))
+        starts = [polynomial(rows[:, :-1] % CIRCLE, item) for item in items]
+        return np.any([(rows[:, -1] - start) % CIRCLE < randomizer.arc for start in starts], axis=0)
 
-    def supports(given: Any) -> tuple[Any, Any]:
-        rows = np.asarray(given)
-        if rows.ndim != 2 or rows.shape[1] != 3 * s + 1 or rows.dtype.kind not in "iu":
-            return np.zeros((len(rows), len(names)), dtype=bool), np.ones(len(rows), dtype=bool)
+    def supports(rows: Any) -> tuple[Any, Any]:
         wide = rows.astype(np.int64)
         bad = ((wide < 0) | (wide >= CIRCLE)).any(axis=1)
-        found = []
-        for x in names:
-            starts = [
-                polynomial(wide[:, :-1] % CIRCLE, np.full(len(wide), item))
-                for item in _wheel_set(randomizer, x)
-            ]
-            on_any = [(wide[:, -1] - start) % CIRCLE < randomizer.arc for start in starts]
-            found.append(np.any(on_any, axis=0))
-        return np.column_stack(found), bad
+        return [covered(wide, x) for x in names], bad
 
-    return patterns(names, chance, len(inputs), supports, "covered by sets")
+    return patterns(names, weights, supports, words="covered by sets", width=3 * s + 1)
 
 
-@gives(Wheel)
-def _wheel_set(randomizer: Any, x: Any) -> list[int]:
+@value_of.register
+def _wheel_set(randomizer: Wheel, x: Any) -> list[int]:
     """j stands for the items j s .. j s + s - 1."""
     return list(range(x * randomizer.s, (x + 1) * randomizer.s))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.audit.readings.base import Labels, Reading, gives, read, reads, value_of
+from shuffledp.audit.readings.base import Labels, Reading, reading_of, value_of
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Hierarchy, Joint, Parallel, PoissonSubsample
 
@@ -15,26 +15,8 @@ from shuffledp.randomizers import Hierarchy, Joint, Parallel, PoissonSubsample
 _MOST_CELLS = 512
 
 
-def coarse(reading: Reading, most: int) -> Reading:
-    """At most so many cells, put together in the order of the likelihood ratio of two inputs."""
-    count = len(reading.names)
-    if count <= most:
-        return reading
-    first, last = reading.mass[0], reading.mass[-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.log(np.maximum(first, 1e-300)) - np.log(np.maximum(last, 1e-300))
-    order = np.argsort(ratio, kind="stable")
-    weight = np.cumsum((0.5 * (first + last))[order])
-    groups = np.empty(count, dtype=np.int64)
-    groups[order] = np.minimum((weight * most * (1.0 - 1e-12)).astype(np.int64), most - 1)
-    _, groups = np.unique(groups, return_inverse=True)
-    groups = groups.ravel()
-    names = tuple(f"ratio class {j + 1}" for j in range(int(groups.max()) + 1))
-    return reading.merged(groups, names)
-
-
-@reads(Joint)
-def _joint(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _joint(randomizer: Joint, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Products of the parts' cells, coarser where there are many parts; up to nine parts."""
     parts = randomizer.randomizers
     most = int(_MOST_CELLS ** (1.0 / len(parts)) * (1.0 + 1e-9))
@@ -42,7 +24,7 @@ def _joint(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
         raise NotCertified(f"joint: {len(parts)} parts, and no audit of more than 9 at once")
     rows = [randomizer.part_inputs(x) for x in inputs]
     every = [
-        coarse(read(part, tuple(row[j] for row in rows), reports), most)
+        reading_of(part, tuple(row[j] for row in rows), reports).merged(most)
         for j, part in enumerate(parts)
     ]
     mass = np.ones((len(inputs), 1))
@@ -64,33 +46,31 @@ def _joint(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     return Reading(tuple(names), mass, classify, rel=rel, err=sum(r.err for r in every))
 
 
-@gives(Joint, Parallel)
+@value_of.register(Joint)
+@value_of.register(Parallel)
 def _tuple_of(randomizer: Any, x: Any) -> tuple[Any, ...]:
     parts = zip(randomizer.randomizers, randomizer.part_inputs(x), strict=True)
     return tuple(value_of(part, value) for part, value in parts)
 
 
-@gives(Hierarchy)
-def _plain(randomizer: Any, x: Any) -> Any:
+@value_of.register
+def _plain(randomizer: Hierarchy, x: Any) -> Any:
+    """A place, though it is made of parts."""
     del randomizer
     return x
 
 
-@reads(Parallel, Hierarchy)
+@reading_of.register(Parallel)
+@reading_of.register(Hierarchy)
 def _parallel(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
-    """The parts' cells side by side, in their shares."""
+    """The parts' cells side by side, in their shares; ``choice`` says which part it is."""
     rows = [randomizer.part_inputs(x) for x in inputs]
     most = max(2, _MOST_CELLS // len(randomizer.randomizers))
     every = [
-        coarse(read(part, tuple(row[j] for row in rows), reports), most)
+        reading_of(part, tuple(row[j] for row in rows), reports).merged(most)
         for j, part in enumerate(randomizer.randomizers)
     ]
-    return side_by_side(every, list(randomizer.shares))
-
-
-def side_by_side(every: list[Reading], shares: list[float]) -> Reading:
-    """One of several reports, the field ``choice`` saying which."""
-    mass = np.hstack([share * r.mass for share, r in zip(shares, every, strict=True)])
+    mass = np.hstack([share * r.mass for share, r in zip(randomizer.shares, every, strict=True)])
     names = tuple(f"part {j + 1}: {name}" for j, r in enumerate(every) for name in r.names)
     starts = np.cumsum([0, *(len(r.names) for r in every)])
 
@@ -107,10 +87,10 @@ def side_by_side(every: list[Reading], shares: list[float]) -> Reading:
     )
 
 
-@reads(PoissonSubsample)
-def _subsample(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _subsample(randomizer: PoissonSubsample, inputs: tuple[Any, ...], reports: int) -> Reading:
     """The mechanism's cells in the share of the rate, and the empty message."""
-    inner = read(randomizer.randomizer, inputs, reports)
+    inner = reading_of(randomizer.randomizer, inputs, reports)
     share, count = randomizer.share, len(inner.names)
     mass = np.column_stack([share * inner.mass, np.full(len(inputs), 1.0 - share)])
 
@@ -124,6 +104,6 @@ def _subsample(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Readin
     return Reading((*inner.names, "no report"), mass, classify, rel=2.0 * inner.rel, err=inner.err)
 
 
-@gives(PoissonSubsample)
-def _inner_value(randomizer: Any, x: Any) -> Any:
+@value_of.register
+def _inner_value(randomizer: PoissonSubsample, x: Any) -> Any:
     return value_of(randomizer.randomizer, x)

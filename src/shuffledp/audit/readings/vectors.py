@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.arithmetic.balls import ctx, precision_for
-from shuffledp.audit.readings.base import Labels, Reading, gives, reads
+from shuffledp.audit.readings.base import Labels, Reading, reading_of, value_of
+from shuffledp.audit.readings.finite import rows_of
 from shuffledp.errors import NotCertified
 from shuffledp.laws.vectors import angle_cells
 from shuffledp.randomizers import LaplaceBall, PrivUnit
@@ -23,8 +24,8 @@ _ANGLE = 2.0**-26
 _STEP = 2.0**-32
 
 
-@reads(LaplaceBall)
-def _laplace_ball(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _laplace_ball(randomizer: LaplaceBall, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Cells of the angle phi with |y - x0| - |y - x1| = distance cos(phi); inputs 0 and 1."""
     del reports
     if not set(inputs) <= {0, 1}:
@@ -34,9 +35,9 @@ def _laplace_ball(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Rea
     distance = float(np.linalg.norm(points[1] - points[0]))
 
     def classify(given: Any) -> Labels:
-        rows = np.asarray(given)
-        if rows.ndim != 2 or rows.shape[1] != randomizer.d or rows.dtype.kind not in "iuf":
-            return np.full(len(rows), _CELLS)
+        rows = rows_of(given, randomizer.d, "iuf")
+        if rows is None:
+            return np.full(len(given), _CELLS)
         good = np.asarray(np.isfinite(rows).all(axis=1))
         safe = np.where(good[:, None], rows, 0.0)
         gap = np.linalg.norm(safe - points[0], axis=1) - np.linalg.norm(safe - points[1], axis=1)
@@ -56,15 +57,15 @@ def _angle_masses(randomizer: LaplaceBall) -> npt.NDArray[np.float64]:
     return rows / rows.sum(axis=1, keepdims=True)
 
 
-@gives(LaplaceBall)
-def _ball_point(randomizer: Any, x: Any) -> list[float]:
+@value_of.register
+def _ball_point(randomizer: LaplaceBall, x: Any) -> list[float]:
     """Two points on a diameter, at the distance, around the centre."""
     sign = -0.5 if x == 0 else 0.5
     return [sign * float(randomizer.distance)] + [0.0] * (randomizer.d - 1)
 
 
-@reads(PrivUnit)
-def _privunit(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register
+def _privunit(randomizer: PrivUnit, inputs: tuple[Any, ...], reports: int) -> Reading:
     """In the first antipode's cap, in the other's, in both or in neither."""
     del reports
     if not set(inputs) <= {0, 2}:
@@ -80,9 +81,9 @@ def _privunit(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading
     level = height(c, randomizer.d)
 
     def classify(given: Any) -> Labels:
-        rows = np.asarray(given)
-        if rows.ndim != 2 or rows.shape[1] != randomizer.d or rows.dtype.kind not in "iuf":
-            return np.full(len(rows), 3)
+        rows = rows_of(given, randomizer.d, "iuf")
+        if rows is None:
+            return np.full(len(given), 3)
         with np.errstate(invalid="ignore"):
             length = np.sqrt(np.einsum("ij,ij->i", rows, rows))
             along = rows[:, 0]
@@ -100,8 +101,8 @@ def _privunit(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading
 _LENGTH = 1e-5
 
 
-@gives(PrivUnit)
-def _quarter(randomizer: Any, x: Any) -> list[float]:
+@value_of.register
+def _quarter(randomizer: PrivUnit, x: Any) -> list[float]:
     """Quarter turns on the circle of the first two coordinates."""
     first, second = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[x]
     return [first, second] + [0.0] * (randomizer.d - 2)
