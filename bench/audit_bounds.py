@@ -22,6 +22,7 @@ from scipy.stats import binom
 
 import shuffledp as sd
 from shuffledp.audit import AuditPlan, design, limits
+from shuffledp.audit.plan import best_event
 from shuffledp.audit.tally import LOW_BITS
 
 # LDP-Auditor (arXiv:2309.01597, section 5): trials under each of two values, level, domains, eps.
@@ -99,13 +100,13 @@ def expected(p, q, n, level, share):
     return limits.Ratio(math.floor(n * p), n, math.ceil(n * q), n, share).epsilon(level)
 
 
-def best_event(claimed, n, level):
-    """Our bound at the expected counts: the event and the share that the plan settles."""
-    plan = AuditPlan(randomizer=claimed, reports=n, alpha=level, spend=(0.0, 1.0, 0.0), events=1)
-    pair = design(plan).pairs[0]
-    mass = design(plan).reading.mass
-    p, q = (float(mass[i][pair.events[0]].sum()) for i in pair.pair)
-    return expected(p, q, n, level, pair.shares[0])
+def bound_of(claimed, n, level):
+    """Our bound at the expected counts, all of the level on the event that is settled before."""
+    plan = AuditPlan(randomizer=claimed, reports=n)
+    found = design(plan)
+    first, second = (found.reading.mass[i] for i in found.pairs[0].pair)
+    event, share = best_event(first, second, n, level)
+    return expected(float(first[event].sum()), float(second[event].sum()), n, level, share)
 
 
 def auditor_rows():
@@ -119,7 +120,7 @@ def auditor_rows():
                     k,
                     eps,
                     theirs,
-                    best_event(mechanism(protocol, k, eps), TRIALS, LEVEL),
+                    bound_of(mechanism(protocol, k, eps), TRIALS, LEVEL),
                 )
 
 
@@ -166,14 +167,14 @@ def sniper_rows():
     # Below the smaller value both laws have the same shape: the ratio is exact from there on.
     theirs = expected(SNIPER_SHARE * math.exp(0.1), SNIPER_SHARE, SNIPER_REPORTS, SNIPER_LEVEL, 0.5)
     name = "Laplace, eps 0.1"
-    yield name, *SNIPER[name], theirs, best_event(claimed, SNIPER_REPORTS, SNIPER_LEVEL)
+    yield name, *SNIPER[name], theirs, bound_of(claimed, SNIPER_REPORTS, SNIPER_LEVEL)
     for name, rows in sniper_laws():
         channel = sd.Channel(matrix=tuple(tuple(float(v) for v in row / row.sum()) for row in rows))
         order = np.argsort(-rows[0] / rows[1])
         # The likeliest cells until the share is reached, a part of the last one.
         p, q = _share(rows[0][order], rows[1][order], SNIPER_SHARE)
         theirs = expected(p, q, SNIPER_REPORTS, SNIPER_LEVEL, 0.5)
-        yield name, *SNIPER[name], theirs, best_event(channel, SNIPER_REPORTS, SNIPER_LEVEL)
+        yield name, *SNIPER[name], theirs, bound_of(channel, SNIPER_REPORTS, SNIPER_LEVEL)
 
 
 def _share(first, second, share):

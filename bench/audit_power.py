@@ -20,10 +20,11 @@ import time
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import binom
 
 import shuffledp as sd
 from shuffledp.audit import AuditPlan, collected, design, limits, result_of
-from shuffledp.audit.judge import grouped, test_level
+from shuffledp.audit.judge import grouped
 
 ALPHA = 0.05
 SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
@@ -90,10 +91,15 @@ def level(options):
         sys.stdout.flush()
 
 
+def power_of(n, claimed, level, true):
+    """Probability that the upper-tail test of ``claimed`` at this level refutes, if ``true``."""
+    return float(binom.sf(limits.critical_count(n, claimed, level) - 1, n, true))
+
+
 def single_test_power(plan, found, program):
     """Exact power of the best two-sided binomial test of one group of cells."""
     tests = len(result_of(plan, collected(plan, program(1), found=found), found=found).findings)
-    level_each = test_level(plan) / tests
+    level_each = plan.level / tests
     best, draws = 0.0, 1_000_000
     for i, value in enumerate(plan.values()):
         labels = found.reading.classify(program(7 + i)(np.array([value] * draws)))
@@ -104,8 +110,8 @@ def single_test_power(plan, found, program):
         for k, count in enumerate(true):
             p = min(max(count / draws, 1e-12), 1.0 - 1e-12)
             n = plan.reports
-            above = limits.power_of(n, min(high[k], 1.0), level_each / 2.0, p)
-            below = limits.power_of(n, min(1.0 - low[k], 1.0), level_each / 2.0, 1.0 - p)
+            above = power_of(n, min(high[k], 1.0), level_each / 2.0, p)
+            below = power_of(n, min(1.0 - low[k], 1.0), level_each / 2.0, 1.0 - p)
             best = max(best, above, below)
     return best
 

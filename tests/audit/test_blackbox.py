@@ -10,9 +10,13 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from audit import programs
-from shuffledp.audit import limits, unknown
-from shuffledp.audit.blackbox import unknown_from_dict
+from shuffledp.audit import AuditPlan, Saved, audit, limits, read_saved
 from shuffledp.cli import main
+
+
+def bounded(program, pair, *, reports, alpha=0.05, epsilons=(), claimed=None):
+    plan = AuditPlan(inputs=pair, reports=reports, alpha=alpha, epsilons=epsilons, claimed=claimed)
+    return audit(program, plan)
 
 
 @pytest.mark.parametrize(
@@ -25,52 +29,66 @@ from shuffledp.cli import main
     ],
 )
 def test_bounds_are_below_what_runs_and_near_it(mechanism, pair, least):
-    found = unknown(programs.honest(mechanism), pair, reports=60_000, alpha=1e-3)
-    assert least < found.epsilon <= mechanism.eps0
+    found = bounded(programs.honest(mechanism), pair, reports=30_000, alpha=1e-3)
+    assert least < found.lower.lower <= mechanism.eps0
+    assert found.verdict == "not refuted"
 
 
 def test_delta_at_given_eps():
     mechanism = sd.Gaussian(sigma=1.0)
-    found = unknown(
-        programs.honest(mechanism), (0.0, 1.0), reports=60_000, epsilons=(0.5, 1.0), alpha=1e-3
+    found = bounded(
+        programs.honest(mechanism), (0.0, 1.0), reports=30_000, epsilons=(0.5, 1.0), alpha=1e-3
     )
-    for epsilon, delta in found.delta:
-        at = epsilon - 0.5
+    assert len(found.of("delta")) == 2
+    for bound in found.of("delta"):
+        at = bound.at - 0.5
         tail = [0.5 * math.erfc(x / math.sqrt(2)) for x in (at, at + 1.0)]
-        exact = tail[0] - math.exp(epsilon) * tail[1]
-        assert 0.7 * exact < delta <= exact
+        exact = tail[0] - math.exp(bound.at) * tail[1]
+        assert 0.7 * exact < bound.lower <= exact
 
 
-def test_programs_that_send_the_value():
-    found = unknown(np.array, (0, 1), reports=2_000)
-    assert found.epsilon > 5.0
-    rows = unknown(lambda v: np.column_stack([v, v]), (3, 4), reports=2_000)
-    assert rows.epsilon > 5.0
-    nothing = unknown(lambda v: np.zeros(len(v)), (3, 4), reports=2_000)
-    assert nothing.epsilon == 0.0
+@pytest.mark.parametrize(
+    ("program", "least"),
+    [
+        (np.asarray, 5.0),
+        (lambda v: np.column_stack([v, v]), 5.0),
+        (lambda v: np.array([f"x{x}" for x in v]), 5.0),
+        (lambda v: np.where(np.asarray(v) == 0, np.nan, 1.0), 5.0),
+        (lambda v: np.zeros(len(v)), 0.0),
+    ],
+    ids=["the value", "rows of it", "texts", "no number", "nothing"],
+)
+def test_programs_that_send_the_value(program, least):
+    found = bounded(program, (0, 1), reports=1_000).lower.lower
+    assert found > least if least else found == 0.0
 
 
-def test_texts_and_numbers_that_are_none():
-    texts = unknown(lambda v: np.array([f"x{x}" for x in v]), (0, 1), reports=2_000)
-    assert texts.epsilon > 5.0
-    nan = unknown(lambda v: np.where(np.asarray(v) == 0, np.nan, 1.0), (0, 1), reports=2_000)
-    assert nan.epsilon > 5.0
+def test_reports_of_another_kind_than_those_that_chose_are_in_the_last_cell():
     calls = iter(range(10_000))
-    mixed = unknown(
-        lambda v: np.asarray(v) if next(calls) < 4 else np.array(["?"] * len(v)),
+    mixed = bounded(
+        lambda v: np.asarray(v) if next(calls) < 8 else np.array(["?"] * len(v)),
         (0, 1),
-        reports=2_000,
+        reports=1_000,
     )
-    assert mixed.epsilon == 0.0
+    assert mixed.lower.lower == 0.0
 
 
-def test_a_claim_is_refuted_where_the_bound_is_above_it():
+def test_a_claim_is_refuted_where_the_bound_is_above_it(tmp_path):
     program = programs.honest(sd.KRR(k=10, eps0=2.0))
-    found = unknown(program, (0, 1), reports=20_000, alpha=1e-3, claimed=1.0)
+    found = bounded(program, (0, 1), reports=10_000, alpha=1e-3, claimed=1.0)
     assert found.verdict == "refuted"
-    assert unknown(program, (0, 1), reports=20_000, alpha=1e-3, claimed=2.0).verdict != "refuted"
-    again = unknown_from_dict(json.loads(json.dumps(found.to_dict())))
-    assert again == found
+    honest = bounded(program, (0, 1), reports=10_000, alpha=1e-3, claimed=2.0)
+    assert honest.verdict == "not refuted"
+    path = tmp_path / "a.json"
+    for result in (found, honest):
+        saved = Saved({"program": result})
+        path.write_text(json.dumps(saved.to_dict()))
+        assert json.loads(json.dumps(read_saved(path).to_dict())) == json.loads(path.read_text())
+
+
+def test_reports_that_depend_on_each_other_are_refuted_without_any_claim():
+    found = bounded(programs.remembers(sd.KRR(k=4, eps0=1.0), 0.3), (0, 1), reports=5_000)
+    assert {f.kind for f in found.refutations} == {"independence"}
 
 
 def test_a_command_without_a_declared_law(tmp_path):
@@ -82,20 +100,32 @@ def test_a_command_without_a_declared_law(tmp_path):
         "    print('\"yes\"' if (line.strip() == '1') == keep else '\"no\"')\n"
     )
     out = str(tmp_path / "u.json")
-    words = ["audit", "--command", f"{sys.executable} {path}", "--pair", "1, 0", "-N", "3000"]
+    words = [
+        "audit",
+        "--command",
+        f"{sys.executable} {path}",
+        "--pair",
+        "1, 0",
+        "-N",
+        "6000",
+        "--alpha",
+        "1e-5",
+    ]
     done = CliRunner().invoke(main, [*words, "--epsilon", "0.2", "--output", out])
     assert done.exit_code == 0
-    assert "Nothing is declared, so nothing can be refuted" in done.output
-    assert 0.6 < json.loads((tmp_path / "u.json").read_text())["parts"]["unknown"]["epsilon"] < 0.85
+    assert "Nothing is declared" in done.output
+    bounds = json.loads((tmp_path / "u.json").read_text())["parts"]["program"]["bounds"]
+    assert 0.6 < max(b["lower"] for b in bounds if b["quantity"] == "eps") < 0.85
     refuted = CliRunner().invoke(main, [*words, "--claimed", "0.1"])
     assert refuted.exit_code == 1
     assert CliRunner().invoke(main, ["audit", "--check", out]).exit_code == 0
-    mixed = [*words[:3], "--pair", '1, "a"', "-N", "400"]
+    mixed = [*words[:3], "--pair", '1, "a"', "-N", "400", "--alpha", "1e-5"]
     assert CliRunner().invoke(main, mixed).exit_code == 0
-    for pair in ("1", "1,1", "x,y", "1,2,3"):
+    for pair in ("1", "1,1", "x,y", "1,2,3", "NaN,0", "0,1e999", "[0,-Infinity],1", "[" * 2000):
         bad = CliRunner().invoke(main, [*words[:3], "--pair", pair])
         assert bad.exit_code == 2
         assert "pair" in bad.output
+        assert bad.output.count("\n") == 1
 
 
 def test_bounds_are_wrong_no_more_often_than_the_level():
@@ -103,8 +133,8 @@ def test_bounds_are_wrong_no_more_often_than_the_level():
     wrong = 0
     generator = np.random.default_rng(0)
     for _ in range(15):
-        found = unknown(
-            lambda v: generator.integers(0, 200, len(v)), (0, 1), reports=400, alpha=0.5
+        found = bounded(
+            lambda v: generator.integers(0, 200, len(v)), (0, 1), reports=200, alpha=0.5
         )
-        wrong += found.epsilon > 0.0
+        wrong += found.lower.lower > 0.0
     assert limits.upper_tail(wrong, 15, 0.5) > 1e-3

@@ -82,7 +82,7 @@ def test_bounds_beside_ldp_auditor_are_made_as_the_page_says(protocol):
             chances = audit_bounds.attack(protocol, k, eps)
             theirs = audit_bounds.expected(*chances, audit_bounds.TRIALS, audit_bounds.LEVEL, 0.5)
             claimed = audit_bounds.mechanism(protocol, k, eps)
-            ours = audit_bounds.best_event(claimed, audit_bounds.TRIALS, audit_bounds.LEVEL)
+            ours = audit_bounds.bound_of(claimed, audit_bounds.TRIALS, audit_bounds.LEVEL)
             numbers = [float(row[key]) for key in ("ldp_auditor_method", "ours")]
             assert [theirs, ours] == pytest.approx(numbers, abs=1e-6)
 

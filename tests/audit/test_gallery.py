@@ -101,8 +101,53 @@ def test_what_is_said_of_a_refuted_cell():
     assert worst.adjusted >= worst.p
     assert result.contradicted
     assert 1.0 < result.lower.lower < 1.5
-    # What the cells support is above what runs, and a confidence statement.
-    assert 1.5 < result.supported.epsilon < 2.0
+
+
+WRONG_LAWS = {
+    "a fair coin, a quarter of the time": (
+        sd.BinaryRR(eps0=2.0),
+        lambda: programs.sometimes_another(sd.BinaryRR(eps0=2.0), sd.BinaryRR(eps0=1e-9), 0.25),
+    ),
+    "another eps0": (K, lambda: programs.honest(sd.KRR(k=10, eps0=2.5))),
+    "fewer items": (K, lambda: programs.honest(sd.KRR(k=6, eps0=1.0))),
+    "half of the noise": (NOISE, lambda: programs.honest(sd.Laplace(eps0=2.0))),
+    "always the same report": (K, lambda: lambda values: np.full(len(values), 3)),
+}
+
+
+@pytest.mark.parametrize("law", WRONG_LAWS)
+def test_a_wrong_law_alone_is_no_dependence(law):
+    """Independent reports of another law were refuted with p = 2e-299 as dependent ones."""
+    claimed, program = WRONG_LAWS[law]
+    result = audit(program(), AuditPlan(randomizer=claimed, reports=100_000, alpha=0.01))
+    assert "law" in {finding.kind for finding in result.refutations}
+    assert "independence" not in {finding.kind for finding in result.refutations}
+
+
+@pytest.mark.parametrize("fault", ["the same seed in every call", "reports repeated"])
+def test_dependence_is_found_whatever_the_law_is(fault):
+    """The same faults with another eps0 than the claimed one."""
+    faulty = programs.seed_again if "seed" in fault else lambda m: programs.remembers(m, 0.1)
+    program = faulty(sd.KRR(k=10, eps0=0.5))
+    result = audit(program, AuditPlan(randomizer=K, reports=20_000, alpha=0.01))
+    assert "independence" in {finding.kind for finding in result.refutations}
+
+
+def test_noise_that_follows_the_noise_before_is_dependent():
+    """No two reports are equal: neighbours lie in the same cell too often."""
+    generator = np.random.default_rng(0)
+
+    def program(values):
+        noise = generator.laplace(0.0, 1.0, len(values))
+        noise[1::2] = np.where(
+            generator.random(len(noise[1::2])) < 0.3,
+            noise[: len(values) // 2 * 2 : 2] * 0.999,
+            noise[1::2],
+        )
+        return np.asarray(values) + noise
+
+    result = audit(program, AuditPlan(randomizer=NOISE, reports=10_000, alpha=0.01))
+    assert "independence" in {f.kind for f in result.refutations if "in the same cell" in f.cell}
 
 
 def test_less_than_claimed_refutes_the_law_and_not_the_guarantee():
@@ -140,14 +185,16 @@ def test_the_smallest_violation_that_is_named_is_found_as_often_as_is_said():
     claimed = sd.KRR(k=4, eps0=1.0)
     plan = AuditPlan(randomizer=claimed, reports=1_500, alpha=0.05)
     found, inner = design(plan), programs.honest(claimed)
-    main = result_of(plan, collected(plan, inner, found=found), found=found).pairs[0]
+    result = result_of(plan, collected(plan, inner, found=found), found=found)
+    main = next(finding for finding in result.findings if finding.detectable is not None)
+    assert main.subject == "input 0"
     generator = np.random.default_rng(3)
 
     def program(values):
         values = np.asarray(values)
-        truth = generator.random(len(values)) < main.detectable[1]
+        truth = generator.random(len(values)) < main.detectable
         wrong = np.where(truth, 0, generator.integers(1, 4, len(values)))
-        return np.where(values == main.pair[0], wrong, inner(values))
+        return np.where(values == 0, wrong, inner(values))
 
     refuted = sum(
         result_of(plan, collected(plan, program, found=found), found=found).verdict == "refuted"

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shuffledp.audit.domain import outside_values, with_outside
-from shuffledp.audit.estimates import EstimatesPlan, audit_estimates
 from shuffledp.audit.judge import result_of
 from shuffledp.audit.learned import learned
 from shuffledp.audit.plan import AuditPlan, Tell, design
@@ -25,14 +24,12 @@ __all__ = [
     "AuditPlan",
     "Bound",
     "Command",
-    "EstimatesPlan",
     "Finding",
     "Result",
     "Saved",
     "ShufflerPlan",
     "Tally",
     "audit",
-    "audit_estimates",
     "audit_shuffler",
     "collected",
     "counted",

@@ -231,11 +231,17 @@ class Ratio:
         return min(1.0, math.exp(most) * (1.0 + SLACK))
 
 
-def detectable(n: int, p: float, level: float, *, power: float) -> float:
-    """The smallest probability above p that the upper-tail test finds with this power."""
+def critical_count(n: int, p: float, level: float) -> int:
+    """The smallest count whose upper tail under p is at most the level; n + 1 if there is none."""
     low, high = 0, n + 1
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if upper_tail(middle, n, p) <= level else (middle + 1, high)
-    # Where P(Bin(n, p') >= count) = power, at the smallest count that refutes.
-    return float(betaincinv(low, n - low + 1.0, power)) if low <= n else math.inf
+    return low
+
+
+def detectable(n: int, p: float, level: float, *, power: float) -> float:
+    """The smallest probability above p that the upper-tail test finds with this power."""
+    count = critical_count(n, p, level)
+    # Where P(Bin(n, p') >= count) = power.
+    return float(betaincinv(count, n - count + 1.0, power)) if count <= n else math.inf

@@ -35,8 +35,7 @@ class Finding:
     Attributes
     ----------
     kind : str
-        "law", "guarantee", "independence", "resolution"; of a shuffler "messages" or "mixing"; of
-        estimates "coverage".
+        "law", "guarantee", "independence", "resolution"; of a shuffler "messages" or "mixing".
     subject, cell : str
         Which inputs, and which cell, event or statistic.
     p : float
@@ -206,7 +205,7 @@ class Plain:
 
 
 def from_table(kind: Callable[..., T], name: str, table: Any, **made: Any) -> T:
-    """What ``Plain.to_dict`` wrote, where ``made`` has what is no number, text or tuple of these."""
+    """What ``Plain.to_dict`` wrote; ``made`` has what is no number, text or tuple of these."""
     given = table_of(name, table, [f.name for f in dataclasses.fields(kind)])  # type: ignore[arg-type]
     return kind(**{key: tuples(value) for key, value in given.items()} | made)
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shuffledp.audit.estimates import estimates_from_dict
 from shuffledp.audit.judge import result_of
 from shuffledp.audit.plan import plan_from_dict
 from shuffledp.audit.result import NOT_REFUTED, REFUTED, Result, table_of
@@ -24,7 +23,7 @@ from shuffledp.errors import ParameterError, ShuffleDPError, rejected, unreadabl
 from shuffledp.review import audit_report, to_markdown
 
 SAVED_FORMAT = "shuffledp-audit/3"
-PROGRAM, ESTIMATES, SHUFFLER = "program", "estimates", "shuffler"
+PROGRAM, SHUFFLER = "program", "shuffler"
 _NEVER_CHECKED = (
     "that the counts are those of the program that is named, and that its reports were independent"
 )
@@ -37,7 +36,7 @@ class Saved:
     Attributes
     ----------
     parts : dict of str to Result
-        By their names: program, estimates, shuffler.
+        By their names: program, shuffler.
     source : dict
         Where the reports came from, and what made the file; nothing is computed from it.
     read : bool
@@ -124,7 +123,6 @@ def program_from_dict(table: Any) -> Result:
 
 _JUDGES: dict[str, Callable[[Any], Result]] = {
     PROGRAM: program_from_dict,
-    ESTIMATES: estimates_from_dict,
     SHUFFLER: shuffler_from_dict,
 }
 

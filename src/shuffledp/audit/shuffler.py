@@ -46,9 +46,12 @@ _REMEMBERED, _BATCHES_REMEMBERED = 1_000, 16
 LOST, FOREIGN = "messages that did not leave", "messages that never came in"
 COPIES, REPLAYS = "messages that left more than once", "messages of an earlier batch"
 MISSING, EARLY = "dummies that were not added", "messages of a batch below the minimum"
-# Messages that fit; places that two batches treat alike are counted of every second batch.
+_WRONG: tuple[str, ...] = (LOST, FOREIGN, COPIES, REPLAYS, MISSING, EARLY)
+# What is seldom: at most one a batch on the average.
 ADJACENT, FIXED = "neighbours that leave as neighbours", "messages that keep their place"
 REPEATED = "places that two batches treat alike"
+_MATCHES: tuple[str, ...] = (ADJACENT, FIXED, REPEATED)
+# Where dummies leave.
 _HALF, _RUNS = "dummies in the first half of what leaves", "runs in which dummies leave"
 
 
@@ -141,9 +144,11 @@ class ShufflerTally(Plain):
     @staticmethod
     def empty(plan: ShufflerPlan) -> ShufflerTally:
         """All counts zero."""
-        wrong = dict.fromkeys((LOST, FOREIGN, COPIES, REPLAYS, MISSING, EARLY), 0)
-        matches = dict.fromkeys((ADJACENT, FIXED, REPEATED), 0)
-        return ShufflerTally(wrong=wrong, matches=matches, drawn={name: [] for name in plan.drawn})
+        return ShufflerTally(
+            wrong=dict.fromkeys(_WRONG, 0),
+            matches=dict.fromkeys(_MATCHES, 0),
+            drawn={name: [] for name in plan.drawn},
+        )
 
 
 def audit_shuffler(
@@ -256,8 +261,9 @@ def _judged(plan: ShufflerPlan, tally: ShufflerTally) -> Result:
     found = limits.detectable(pairs, 0.5, 0.5 * plan.alpha / len(findings), power=POWER)
     place = next(i for i, one in enumerate(findings) if one.kind == MIXING)
     findings[place] = dataclasses.replace(findings[place], detectable=found)
+    said = tuple(f"Not covered: {words}." for words in plan.uncovered)
     sample = f"{plan.batches:,} batches of {plan.messages:,} messages"
-    return Result(plan, tally, plan.alpha, sample, adjusted(findings), not_checked=plan.uncovered)
+    return Result(plan, tally, plan.alpha, sample, adjusted(findings), said=said)
 
 
 def _findings(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
-from shuffledp.audit.plan import AuditPlan
+from shuffledp.audit.plan import AuditPlan, declared
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.randomizers import OUE, RAPPOR, Density, Randomizer, SamplingRAPPOR
 from shuffledp.randomizers.composed import PartsRandomizer
@@ -279,7 +279,7 @@ def recorded(path: str | Path, plan: AuditPlan) -> tuple[Labels, Any, int]:
     for i in range(len(known)):
         kept[np.flatnonzero(index == i)[:each]] = True
     chosen = list(itertools.compress((report for _, report in found), kept.tolist()))
-    return index[kept], _array(plan.randomizer, chosen, f"{str(path)!r}"), each
+    return index[kept], _array(declared(plan), chosen, f"{str(path)!r}"), each
 
 
 def _recorded_line(line: bytes, where: str, known: dict[str, int]) -> tuple[int, Any]:

@@ -66,8 +66,12 @@ class Tally(Plain, ByContent):
     def empty(inputs: int, cells: int) -> Tally:
         """All counts zero."""
         pairs = (2, 2, inputs, inputs, 2)
-        shapes = ((inputs, cells + 1), (inputs, inputs, cells + 1), pairs, pairs)
-        return Tally(*(np.zeros(s, dtype=np.int64) for s in (*shapes, (inputs, len(LOW_BITS)))))
+        low_bits = np.zeros((inputs, len(LOW_BITS)), dtype=np.int64)
+        counts, after, agree, equal = (
+            np.zeros(shape, dtype=np.int64)
+            for shape in ((inputs, cells + 1), (inputs, inputs, cells + 1), pairs, pairs)
+        )
+        return Tally(counts, after, agree, equal, low_bits)
 
 
 def tally_from_dict(table: Any, plan: AuditPlan) -> tuple[Tally, Design]:

@@ -21,7 +21,6 @@ REFUTED_STATUS = 1
 _SOURCES = ("command", "reports", "own", "shuffler", "check")
 # Options that say more of one source, and the sources each belongs to.
 _BELONG = (
-    ("estimates", ("command", "own")),
     ("outside", ("command", "own")),
     ("pair", ("command",)),
     ("epsilons", ("pair",)),
@@ -49,7 +48,6 @@ _TYPED = {"epsilons": "epsilon"}
     help="For the central eps.  [default: the deployment's, and 1e-6, 1e-9, 1e-12]",
 )
 @click.option("--outside", is_flag=True, help="Also give it values outside the domain.")
-@click.option("--estimates", type=Whole(), metavar="R", help="Also estimate from R batches.")
 @click.option("--batches", type=Whole(), default=100, show_default=True, help="For --shuffler.")
 @click.option("--messages", type=Whole(), help="Of a batch for --shuffler.  [default: 1,000]")
 @click.option(
@@ -128,22 +126,24 @@ def _sensible(chosen: list[str], deployment: str | None, given: dict[str, Any]) 
         if deployment is not None or "shuffler" in chosen:
             raise ParameterError("check: wanted no other file or program beside saved counts")
         return
-    for name in ("estimates", "messages"):  # 0 is not the same as not given
-        if given[name] is not None:
-            _check.count(name, given[name])
+    if given["messages"] is not None:  # 0 is not the same as not given
+        _check.count("messages", given["messages"])
+    _beside(given)
+    if given["pair"] and given["outside"]:
+        raise ParameterError("outside: wanted a declared law, not --pair")
+    if given["pair"] and deployment is not None:
+        raise ParameterError("pair: wanted no --deployment, whose law would be tested instead")
+    if sources and not given["pair"] and deployment is None:
+        raise ParameterError(f"deployment is missing: wanted --deployment FILE with --{sources[0]}")
+
+
+def _beside(given: dict[str, Any]) -> None:
+    """Options that say more of a source stand beside it."""
     for name, owners in _BELONG:
         beside = [owner for owner in owners if given.get(owner)]
         if given.get(name) is not None and given[name] is not False and not beside:
             wanted = " or ".join(f"--{owner}" for owner in owners)
             raise ParameterError(f"{_TYPED.get(name, name)}: wanted {wanted} beside it")
-    if given["pair"]:
-        for name in ("estimates", "outside"):
-            if given[name]:
-                raise ParameterError(f"{name}: wanted a declared law, not --pair")
-        if deployment is not None:
-            raise ParameterError("pair: wanted no --deployment, whose law would be tested instead")
-    elif sources and deployment is None:
-        raise ParameterError(f"deployment is missing: wanted --deployment FILE with --{sources[0]}")
 
 
 def _audited(
@@ -162,14 +162,11 @@ def _audited(
 
 def _parts(claimed: Any, given: dict[str, Any], status: Progress) -> dict[str, Any]:
     asked = any(given[source] for source in ("command", "reports", "own"))
-    # Several audits share the level evenly.
-    others = sum(bool(given[name]) for name in ("shuffler", "estimates"))
-    alpha = given["alpha"] / max(1, asked + others)
+    # Two audits share the level evenly.
+    alpha = given["alpha"] / (2 if asked and given["shuffler"] else 1)
     parts: dict[str, Any] = {}
     if asked:
         parts["program"] = auditing.of_program(claimed, alpha, given, status)
-    if given["estimates"]:
-        parts["estimates"] = auditing.of_estimates(parts["program"].plan, alpha, given, status)
     if given["shuffler"]:
         parts["shuffler"] = auditing.of_shuffler(claimed, alpha, given, status)
     return parts

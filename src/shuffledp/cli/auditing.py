@@ -160,16 +160,6 @@ def program_of(randomizer: Any, given: dict[str, Any]) -> Callable[[Any], Any]:
     return randomizer.randomize
 
 
-def of_estimates(plan: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
-    """Estimates from batches of known values."""
-    from shuffledp.audit import EstimatesPlan, audit_estimates
-
-    with _as_typed(batches="estimates"):
-        settings = EstimatesPlan(audit=plan, batches=given["estimates"], alpha=alpha)
-    tell = Left(status, "batches of estimates", settings.batches, 0)
-    return audit_estimates(program_of(plan.randomizer, given), settings, tell=tell)
-
-
 def of_shuffler(claimed: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
     """Batches of marked messages."""
     from shuffledp.audit import Command, ShufflerPlan, audit_shuffler

@@ -32,7 +32,6 @@ _MOST = 12
 _CENTRAL = "eps after shuffling"
 _TITLES = {
     "program": "One report",
-    "estimates": "Estimates",
     "shuffler": "The shuffler",
 }
 _ASSUMPTIONS = (

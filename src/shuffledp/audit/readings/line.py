@@ -231,8 +231,8 @@ def differences(chances: Chances) -> Masses:
     return masses
 
 
-@reading_of.register
-def _staircase(randomizer: Staircase, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register(Staircase)
+def _staircase(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """P(Z > k + r): what is left of step k, and the steps beyond it, a geometric series."""
     length = randomizer.high - randomizer.low
     g, b = float(randomizer.width), math.exp(-randomizer.eps0)

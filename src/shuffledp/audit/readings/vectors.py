@@ -24,8 +24,8 @@ _ANGLE = 2.0**-26
 _STEP = 2.0**-32
 
 
-@reading_of.register
-def _laplace_ball(randomizer: LaplaceBall, inputs: tuple[Any, ...], reports: int) -> Reading:
+@reading_of.register(LaplaceBall)
+def _laplace_ball(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Cells of the angle phi with |y - x0| - |y - x1| = distance cos(phi); inputs 0 and 1."""
     del reports
     if not set(inputs) <= {0, 1}:
@@ -57,8 +57,8 @@ def _angle_masses(randomizer: LaplaceBall) -> npt.NDArray[np.float64]:
     return rows / rows.sum(axis=1, keepdims=True)
 
 
-@value_of.register
-def _ball_point(randomizer: LaplaceBall, x: Any) -> list[float]:
+@value_of.register(LaplaceBall)
+def _ball_point(randomizer: Any, x: Any) -> list[float]:
     """Two points on a diameter, at the distance, around the centre."""
     sign = -0.5 if x == 0 else 0.5
     return [sign * float(randomizer.distance)] + [0.0] * (randomizer.d - 1)
