@@ -14,6 +14,7 @@ from shuffledp.kernel.positive_sum import (
     ManySums,
     by_moments,
     chernoff,
+    moment_sum,
     one_less_square,
     positive_sum,
     tilted,
@@ -123,6 +124,32 @@ def test_one_less_the_square_is_above_its_quartic(law, alpha):
     t = 0.05
     exact = 1 - abs(transform(atoms, alpha + 1j * t) / transform(atoms, alpha)) ** 2
     assert exact <= square * t**2 - fourth * t**4 / 24 + 4.0**6 * t**6 / 720 + 1e-14
+
+
+@pytest.mark.parametrize("n", [1, 5, 40])
+@pytest.mark.parametrize("alpha", [0.05, 0.8])
+@pytest.mark.parametrize("places", [(0.3, 1, 0.9), (0.1, 7, 0.8), (0.02, 30, 0.95)])
+def test_the_sum_by_moments_is_the_formula_of_the_lemma(n, alpha, places):
+    """Lemma 3.3 (ii), h = 5/e, in floats."""
+    a, b = 0.5, 0.25
+    step, last, e = places
+    far, h2 = step * last, 25.0 / e**2
+
+    def psi(t):
+        return 1 - a * t**2 + b * t**4
+
+    nodes = sum(psi(j * step) ** n / (alpha**2 + (j * step) ** 2) for j in range(-last, last + 1))
+    near = step / (2 * math.pi) * nodes + psi(far) ** n / (math.pi * far)
+    beyond = math.exp(h2 * (alpha**2 - e**2) / 2) * (1 / (h2 * e) + step) / (math.pi * e**2)
+    wanted = math.exp(h2 * alpha**2 / 2) * near + beyond
+    found = moment_sum((arb(a), arb(b)), n, alpha, places)
+    assert float(found) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("places", [(0.3, 4, 0.9), (0.1, 5, 1.01)])
+def test_the_sum_by_moments_wants_nodes_below_the_turn(places):
+    """T < e, and e where the quartic still rises: sqrt(a/2b) = 1 here."""
+    assert not moment_sum((arb(0.5), arb(0.25)), 9, 0.4, places).is_finite()
 
 
 def test_moments_say_nothing_where_nothing_varies():

@@ -29,6 +29,7 @@ __all__ = [
     "ManySums",
     "by_moments",
     "chernoff",
+    "moment_sum",
     "one_less_square",
     "positive_sum",
     "tilted",
@@ -239,13 +240,25 @@ def by_moments(c: Moments, d: Moments, n: int, alpha: float) -> arb:
     nodes = min(_REACH / (width * step) + 1, turn / step * _NEARLY)
     if not 1 <= nodes <= _MOST_OF_MOMENTS:
         return arb("inf")
-    return both**n / n * _moment_sum((a, b), n, alpha, (step, int(nodes), turn))
+    return both**n / n * moment_sum((a, b), n, alpha, (step, int(nodes), turn))
 
 
-def _moment_sum(
+def moment_sum(
     quartic: tuple[arb, arb], n: int, alpha: float, places: tuple[float, int, float]
 ) -> arb:
-    """The braces of Lemma 3.3 (ii), for a, b, D, m and e."""
+    """The braces of Lemma 3.3 (ii) with h = 5/e; infinite where the lemma does not apply.
+
+    Parameters
+    ----------
+    quartic : (arb, arb)
+        a, b > 0: psi <= 1 - a t^2 + b t^4 up to e.
+    n : int
+        The power.
+    alpha : float
+        The tilt, > 0.
+    places : (float, int, float)
+        D, m and e.
+    """
     (a, b), (gap, nodes, turn) = quartic, places
     step, e, alpha2 = arb(gap), arb(turn), arb(alpha) * alpha
     far = step * nodes
