@@ -15,9 +15,9 @@ from shuffledp._version import __version__
 
 if TYPE_CHECKING:
     from shuffledp.amplification import Shuffled, generic
+    from shuffledp.amplification.analyses import Analysis, analyses
     from shuffledp.amplification.comparison import Comparison
     from shuffledp.amplification.families import metric_curve, ratios, variation_ratio
-    from shuffledp.analysis import Analysis, analyses
     from shuffledp.bound import Bound, Theorem
     from shuffledp.calibration import (
         Calibration,
@@ -203,7 +203,7 @@ _MODULES = {
         "ratios",
         "variation_ratio",
     ),
-    "shuffledp.analysis": (
+    "shuffledp.amplification.analyses": (
         "Analysis",
         "analyses",
     ),

@@ -9,8 +9,8 @@ import pytest
 import shuffledp as sd
 from enumerated import exponential, row_fractions, worst_delta
 from shuffledp import theorems
+from shuffledp.amplification.end import End
 from shuffledp.amplification.profile import _chord
-from shuffledp.analysis import Found
 
 MATRIX = ((0.5, 0.375, 0.125), (0.25, 0.25, 0.5), (0.125, 0.625, 0.25))
 # What a profile of many points may be above single answers: chords 1 %, values 0.5 %.
@@ -78,7 +78,7 @@ def test_points_beyond_the_local_guarantee_are_nothing():
 
 def test_a_chord_names_what_it_rests_on():
     def end(theorem, value):
-        return Found(value, theorem, 0.0, {"analysis": theorem.key}, ("once", theorem.key))
+        return End(value, theorem, 0.0, {"analysis": theorem.key}, ("once", theorem.key))
 
     ends = end(theorems.LABEL_STEALING, math.log(0.5)), end(theorems.BLANKET, math.log(0.25))
     # In e^eps, a third of the way from 1 to 4: 0.5 - 0.25/3.

@@ -12,7 +12,7 @@ from flint import arb, ctx
 import shuffledp as sd
 from frontend.test_statements import TEXTS, UNKNOWN, applies, deployment
 from shuffledp import ball
-from shuffledp.analysis import analysis_named
+from shuffledp.amplification.analyses import analysis_named
 from shuffledp.ball.labels import others_of
 from shuffledp.ball.laws import finite_law
 from shuffledp.ball.pairs import ordered_pairs

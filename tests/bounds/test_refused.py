@@ -10,8 +10,8 @@ import pytest
 from tests.bounds.test_profile import channel, delta
 
 import shuffledp as sd
+from shuffledp.amplification.end import End
 from shuffledp.amplification.profile import _chord
-from shuffledp.analysis import Found
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import log_above
 from shuffledp.bounds.circle import Chances, Circle, Difference
@@ -57,7 +57,7 @@ def test_only_a_number_that_is_0_for_certain_has_no_logarithm():
 
 @pytest.mark.parametrize("value", MISSING)
 def test_chords_through_an_end_that_says_nothing(value):
-    found = [Found(x, None, 0.0, {}, ()) for x in (value, -3.0)]
+    found = [End(x, None, 0.0, {}, ()) for x in (value, -3.0)]
     for ends in (found, found[::-1]):
         assert _chord(0.15, [0.1, 0.2], ends).value == 0.0
     # Two eps whose exponentials no ball tells apart.

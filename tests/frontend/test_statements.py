@@ -12,9 +12,9 @@ import shuffledp as sd
 from frontend.test_verify_all import TABLES
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp import theorems
-from shuffledp.amplification.evaluation import Evaluation
+from shuffledp.amplification.analyses import analysis_named
+from shuffledp.amplification.best import Best
 from shuffledp.amplification.rounds import NO_SINGLE_PAIR
-from shuffledp.analysis import analysis_named
 from shuffledp.ball.assumptions import allowed_assumptions, relation_of
 from shuffledp.ball.parameters import check_parameters, parameters_of
 from shuffledp.ball.statements import lower_statement, upper_statement
@@ -137,7 +137,7 @@ def test_local_guarantees_say_the_same(kind):
     given = deployment(TEXTS[kind])
     one = given.accountant(50)
     described = given.randomizer
-    local = Evaluation(one.source, 50, rtol=one.rtol, trust=one.trust).local(1.0, None)
+    local = Best(one.source, 50, rtol=one.rtol, trust=one.trust).local(1.0, None)
     assert upper_statement(described, "local").to_dict() == local.theorem.to_dict()
     assert upper_statement(described, "local", last="composition").to_dict() == (
         theorems.LOCAL.to_dict()

@@ -3,7 +3,7 @@
 import pytest
 
 import shuffledp as sd
-from shuffledp.analysis import analysis_named
+from shuffledp.amplification.analyses import analysis_named
 
 ONLY_HERE = [
     sd.HadamardResponse(domain=7, eps0=2.0, blocks=1),

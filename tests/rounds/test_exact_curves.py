@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.analysis import analysis_named
+from shuffledp.amplification.analyses import analysis_named
 from shuffledp.certificate import checksum, issue, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load

@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import binom
 
 import shuffledp as sd
-from shuffledp.amplification.evaluation import Evaluation
+from shuffledp.amplification.analyses import analysis_named
+from shuffledp.amplification.best import Best
 from shuffledp.amplification.rounds import round_of
-from shuffledp.analysis import analysis_named
-from shuffledp.analysis.stealing import StealingCurve
+from shuffledp.amplification.stealing import StealingCurve
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.deployment.rounds import after_rounds
 from shuffledp.rounds import compose
@@ -42,11 +42,10 @@ def binary_laws(eps0, n):
 
 def stolen_round(one):
     """By the blanket and label stealing, although all data sets are few enough to be searched."""
-    work = Evaluation(one.source, one.n, rtol=one.rtol, trust="all")
-    sides = work.sides("upper")
+    best = Best(one.source, one.n, rtol=one.rtol, trust="all")
     return round_of(
         one.source,
-        [side for side in sides if side.profiles],
+        [upper for _, upper in best.asked("upper", None) if upper.profiles],
         sharper=analysis_named("label-stealing").make(one.source, one.n),
         label="stolen",
         eps0=one.eps0,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.analysis.ends import refuse_contradiction
+from shuffledp.bound import refuse_contradiction
 from shuffledp.errors import NotCertified
 
 FOUR = ((0.7, 3e-8), (0.2, 3e-8), (0.25, 3e-8), (0.45, 1e-11))

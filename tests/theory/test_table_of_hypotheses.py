@@ -6,7 +6,7 @@ from pathlib import Path
 
 import shuffledp as sd
 from shuffledp import theorems
-from shuffledp.analysis import analyses
+from shuffledp.amplification.analyses import analyses
 from shuffledp.bound import Theorem
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from shuffledp.analysis import Analysis, analyses
+from shuffledp.amplification.analyses import UNCERTIFIED, Analysis, analyses
 from shuffledp.bound import Bound, outward
 from shuffledp.errors import NotCertified
-from shuffledp.published import FORMULAS, UNCERTIFIED, Estimate, Formula
+from shuffledp.published import FORMULAS, Estimate, Formula
 from shuffledp.values.described import ByContent
 from shuffledp.values.notebook import Drawn, Record, Sheet
 

@@ -9,12 +9,12 @@ from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.amplification.front import settings, shuffle
 from shuffledp.amplification.shuffled import Shuffled
-from shuffledp.analysis import RatioFamily
 from shuffledp.bound import Bound
 from shuffledp.bounds.variation_ratio import VariationRatio, largest_ratio
 from shuffledp.errors import rejected
 from shuffledp.laws.pairs import message_pair
 from shuffledp.laws.ratios import ratio_of
+from shuffledp.laws.sources import RatioFamily
 from shuffledp.multimessage import MultiMessage
 from shuffledp.multimessage.base import UNIT
 from shuffledp.randomizers import Randomizer

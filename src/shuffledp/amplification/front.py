@@ -5,11 +5,9 @@ from __future__ import annotations
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.amplification.shuffled import Shuffled
-from shuffledp.analysis import (
-    Family,
-)
 from shuffledp.errors import rejected
 from shuffledp.laws.pairs import is_continuous
+from shuffledp.laws.sources import Family
 from shuffledp.mechanism import Mechanism
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer

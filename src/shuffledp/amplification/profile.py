@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from shuffledp import theorems
-from shuffledp.amplification.evaluation import Evaluation, NodeAt
-from shuffledp.analysis import Found
-from shuffledp.analysis.ends import Ends
+from shuffledp.amplification.best import GAP, Best, LogDeltaAt
+from shuffledp.amplification.end import End, bound_of
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import log_above
-from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.bound import Bound, Theorem
 
 __all__ = ["FEWEST", "profile"]
 
@@ -28,11 +27,9 @@ _EXCESS, _WIDTH = 0.01, 0.005
 _KNOTS = 14
 # Bits for a chord: values are floats.
 _BITS = 128
-# Ends farther apart than that in eps are worth an analysis that is tried only there.
-_GAP = 0.01
 
 
-def profile(work: Evaluation, epsilons: Sequence[float], analysis: str | None) -> list[Bound]:
+def profile(best: Best, epsilons: Sequence[float], analysis: str | None) -> list[Bound]:
     """delta at each eps.
 
     delta is convex in a = e^eps, the largest of functions sum (P - a Q)_+: a chord between two
@@ -40,63 +37,60 @@ def profile(work: Evaluation, epsilons: Sequence[float], analysis: str | None) -
 
     Parameters
     ----------
-    work : Evaluation
+    best : Best
         The mechanism among its users.
     epsilons : sequence of float
         Values of eps >= 0 in nats, in any order.
     analysis : str, optional
         One analysis alone in place of the best of all.
     """
-    inside = sorted({e for e in epsilons if e < work.eps0})
+    inside = sorted({e for e in epsilons if e < best.eps0})
     wanted = (1.0 + _EXCESS) * (1.0 + _WIDTH) - 1.0
-    curve = _Curve(work, inside, analysis) if inside else None
+    curve = _Curve(best, inside, analysis) if inside else None
     found = []
     for epsilon in epsilons:
-        if curve is None or epsilon >= work.eps0:
-            lower, upper = work.log_delta(epsilon, analysis, closing=False)
+        if curve is None or epsilon >= best.eps0:
+            lower, upper = best.log_delta(epsilon, analysis, closing=False)
         else:
             lower, upper = curve.lower(epsilon), curve.upper(epsilon)
-        ends = Ends(lower, upper, {"epsilon": epsilon, "n": work.n}, work.source.relation)
-        logs = delta_from_log(lower.value, upper.value)
-        found.append(ends.bound("delta", logs, wanted=wanted, logs=True))
+        at, relation = {"epsilon": epsilon, "n": best.n}, best.source.relation
+        found.append(bound_of("delta", lower, upper, at=at, relation=relation, wanted=wanted))
     return found
 
 
 class _Curve:
     """Upper ends at nodes, and the profiles that lower ends are taken of, between two eps."""
 
-    def __init__(self, work: Evaluation, points: Sequence[float], analysis: str | None) -> None:
-        self._work, self._analysis = work, analysis
+    def __init__(self, best: Best, points: Sequence[float], analysis: str | None) -> None:
+        self._best, self._analysis = best, analysis
         low, high = points[0], points[-1]
         ends = low, 0.5 * (low + high), high
-        tightest = next(work.sides("lower", analysis), None)
+        tightest = next((one for _, one in best.asked("lower", analysis)), None)
         self._lower = None if tightest is None else tightest.nearest(ends)
-        self._nodes = _nodes(self._rough, points)
+        self._closing = analysis is None and any(best.applying("upper", "apart"))
+        rough = (lambda _: math.nan) if self._lower is None else self._lower.rough
+        self._nodes = _nodes(rough, points)
         self._ends = [self._at_node(epsilon) for epsilon in self._nodes]
 
-    def lower(self, epsilon: float) -> Found:
+    def lower(self, epsilon: float) -> End:
         """The largest lower end at this eps."""
         if self._lower is None:
-            return Found(-math.inf, None, 0.0, {}, ())
-        return self._lower.at_node(epsilon, width=_WIDTH)
+            return End(-math.inf, None, 0.0, {}, ())
+        return self._lower.log_delta(epsilon, width=_WIDTH)
 
-    def upper(self, epsilon: float) -> Found:
+    def upper(self, epsilon: float) -> End:
         """The chord at this eps; at a node the value there."""
         k = bisect_right(self._nodes, epsilon) - 1
         if self._nodes[k] == epsilon:
             return self._ends[k]
         return _chord(epsilon, self._nodes[k : k + 2], self._ends[k : k + 2])
 
-    def _rough(self, epsilon: float) -> float:
-        """About log delta."""
-        return math.nan if self._lower is None else self._lower.rough(epsilon)
-
-    def _at_node(self, epsilon: float) -> Found:
-        upper = self._work.upper_at_node(epsilon, self._analysis, _WIDTH)
-        if self._analysis is not None or not self._work.has_closing:
-            return upper
-        apart = upper.value > self.lower(epsilon / (1.0 + _GAP)).value
-        return self._work.closer(upper, NodeAt(epsilon, _WIDTH)) if apart else upper
+    def _at_node(self, epsilon: float) -> End:
+        question = LogDeltaAt(epsilon, _WIDTH, along=True)
+        upper = self._best.upper_at(question, self._analysis)
+        if self._closing and upper.value > self.lower(epsilon / (1.0 + GAP)).value:
+            return self._best.closer(upper, question)
+        return upper
 
 
 def _nodes(rough: Callable[[float], float], points: Sequence[float]) -> list[float]:
@@ -119,7 +113,7 @@ def _nodes(rough: Callable[[float], float], points: Sequence[float]) -> list[flo
     return sorted({points[0], *map(float, inner), points[-1]})
 
 
-def _chord(epsilon: float, nodes: Sequence[float], ends: Sequence[Found]) -> Found:
+def _chord(epsilon: float, nodes: Sequence[float], ends: Sequence[End]) -> End:
     """The straight line in e^eps between two values, rounded up."""
     with ctx.workprec(_BITS):
         low, high, at = (arb(x).exp() for x in (*nodes, epsilon))
@@ -127,7 +121,7 @@ def _chord(epsilon: float, nodes: Sequence[float], ends: Sequence[Found]) -> Fou
         share = (at - low) / (high - low)
         delta = values[0] + share * (values[1] - values[0])
         value = min(log_above(delta), 0.0)
-    return Found(
+    return End(
         value,
         _theorem(*(one.theorem for one in ends)),
         _width(*(one.width for one in ends)),
@@ -136,7 +130,7 @@ def _chord(epsilon: float, nodes: Sequence[float], ends: Sequence[Found]) -> Fou
     )
 
 
-def _node(epsilon: float, found: Found) -> dict[str, Any]:
+def _node(epsilon: float, found: End) -> dict[str, Any]:
     return {"epsilon": epsilon, "log_delta": found.value, **found.witness}
 
 

@@ -7,12 +7,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.analysis import ONE_ROUND, Side, Source
-from shuffledp.analysis.datasets import dataset_pairs, lower_theorem
+from shuffledp.amplification.end import Certifier
+from shuffledp.amplification.words import ONE_ROUND
 from shuffledp.bounds.continuous import CellPair
 from shuffledp.bounds.profile import Profile
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import Pair
+from shuffledp.laws.sources import Source, dataset_pairs, lower_theorem
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import WIDTH, Candidate, Round
 from shuffledp.rounds.renyi import RenyiTail
@@ -38,22 +39,22 @@ _USUAL, _NARROWEST = 1e-6, 1e-9
 
 def round_of(
     source: Source,
-    sides: Sequence[Side],
+    uppers: Sequence[Certifier],
     *,
     label: str,
     eps0: float,
     n: int,
     rtol: float,
     key: Hashable,
-    sharper: Side | None = None,
+    sharper: Certifier | None = None,
 ) -> Round:
-    """One round, from the sides of its upper bounds in order of preference.
+    """One round, from its upper bounds in order of preference.
 
     Parameters
     ----------
     source : Randomizer or family
         What each user runs.
-    sides : sequence of Side
+    uppers : sequence of Certifier
         Analyses that apply, the tightest first; one alone where that is exact.
     label : str
         For a reader.
@@ -65,13 +66,13 @@ def round_of(
         What the mechanism asks of one round, against a default of 1e-6.
     key : hashable
         Equal for equal rounds, whose repetitions are counted together.
-    sharper : Side, optional
+    sharper : Certifier, optional
         One whose bound is no pair's, taken wherever it is the least.
     """
-    if not sides:
+    if not uppers:
         msg = f"{label}: no analysis gives a curve of it, so that rounds cannot be composed"
         raise NotCertified(msg)
-    first = sides[0]
+    first = uppers[0]
     exact = first.exact()
     assumptions = [words for words in first.assumptions if words != ONE_ROUND]
     theorem = first.theorem
@@ -81,11 +82,11 @@ def round_of(
         assumptions += [w for w in sharper.assumptions if w not in {*assumptions, ONE_ROUND}]
     if theorem.provenance == "published":
         # Where the first is not narrow enough the next are asked: of those that need be trusted.
-        sides = [side for side in sides if side.theorem.serves("published")]
+        uppers = [one for one in uppers if one.theorem.serves("published")]
     if len(first.profiles) > 1:
         assumptions.append(NO_SINGLE_PAIR)
     # A value takes ten to a hundred times as long for cells.
-    cells_of = any(isinstance(one.pair, CellPair) for side in sides for one in side.profiles)
+    cells_of = any(isinstance(p.pair, CellPair) for one in uppers for p in one.profiles)
     # As much narrower than what is worth the time as one round is asked to be than usual.
     worth = _WORTH_CELLS if cells_of else _WORTH
     # Where all data sets are searched a narrower value takes as much longer.
@@ -95,7 +96,7 @@ def round_of(
         width=min(share * worth, max(share * worth / _USUAL * rtol, _NARROWEST)),
         rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
         slow=cells_of,
-        groups=[side.profiles if exact is None else (exact,) for side in sides],
+        groups=[one.profiles if exact is None else (exact,) for one in uppers],
         sharper=None if sharper is None else sharper.for_rounds(),
         candidates=Datasets(source, n),
         eps0=eps0,

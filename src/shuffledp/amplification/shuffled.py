@@ -9,21 +9,20 @@ from typing import Any, Literal, overload
 
 from shuffledp import _check
 from shuffledp._check import Trust
+from shuffledp.amplification.analyses import UNCERTIFIED, analysis_named
+from shuffledp.amplification.best import Best
 from shuffledp.amplification.comparison import Comparison, compare
-from shuffledp.amplification.evaluation import Evaluation
+from shuffledp.amplification.end import bound_of
 from shuffledp.amplification.profile import FEWEST, profile
 from shuffledp.amplification.rounds import round_of
-from shuffledp.analysis import End, Source, analysis_named, usual
-from shuffledp.analysis.ends import Ends
-from shuffledp.bound import Bound, delta_from_log
+from shuffledp.bound import Bound
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.published import FORMULAS, UNCERTIFIED, Estimate
+from shuffledp.laws.sources import Source
+from shuffledp.published import FORMULAS, Estimate
 from shuffledp.rounds import Composed, Round, compose
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Beside
-
-_ENDS: tuple[End, ...] = ("upper", "lower")
 
 
 @dataclass(frozen=True)
@@ -100,9 +99,9 @@ class Shuffled(Accountant):
         return self._delta(epsilon, None, closing=True)
 
     def _epsilon(self, delta: float, analysis: str | None, *, closing: bool) -> Bound:
-        lower, upper = _WORK.of(self).epsilon(delta, analysis, closing=closing)
-        ends = Ends(lower, upper, {"delta": delta, "n": self.n}, self.source.relation)
-        return ends.bound("epsilon", (lower.value, upper.value), wanted=self.rtol)
+        ends = _BEST.of(self).epsilon(delta, analysis, closing=closing)
+        at, relation = {"delta": delta, "n": self.n}, self.source.relation
+        return bound_of("epsilon", *ends, at=at, relation=relation, wanted=self.rtol)
 
     @overload
     def delta(
@@ -144,12 +143,10 @@ class Shuffled(Accountant):
         return self._delta(epsilon, analysis, closing=True)
 
     def _delta(self, epsilon: float, analysis: str | None, *, closing: bool) -> Bound:
-        work = _WORK.of(self)
-        lower, upper = work.log_delta(epsilon, analysis, closing=closing)
-        ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n}, self.source.relation)
-        return ends.bound(
-            "delta", delta_from_log(lower.value, upper.value), wanted=work.width, logs=True
-        )
+        best = _BEST.of(self)
+        ends = best.log_delta(epsilon, analysis, closing=closing)
+        at, relation = {"epsilon": epsilon, "n": self.n}, self.source.relation
+        return bound_of("delta", *ends, at=at, relation=relation, wanted=best.width)
 
     @by_name
     def recomputable_epsilon(self, *, delta: float, slow: bool = True) -> Bound:
@@ -185,7 +182,7 @@ class Shuffled(Accountant):
         delta : float
             Target, 0 < delta < 1.
         """
-        return _WORK.of(self).upper_epsilon(_check.open_unit("delta", delta), None).value
+        return _BEST.of(self).upper_epsilon(_check.open_unit("delta", delta), None).value
 
     def log_upper(self, epsilon: float) -> float:
         """log of the certified upper end of delta alone: for solvers, which need no lower end.
@@ -198,7 +195,7 @@ class Shuffled(Accountant):
         epsilon = _check.epsilon("epsilon", epsilon)
         if epsilon >= self.eps0:
             return -math.inf
-        return _WORK.of(self).upper_log_delta(epsilon).value
+        return _BEST.of(self).upper_log_delta(epsilon).value
 
     @by_name
     def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
@@ -217,7 +214,7 @@ class Shuffled(Accountant):
         checked = [_check.epsilon("epsilon", e) for e in epsilons]
         if len(checked) < FEWEST or not self._bounds(analysis, certified=True):
             return [self.delta(epsilon=e, analysis=analysis) for e in checked]
-        return profile(_WORK.of(self), checked, analysis)
+        return profile(_BEST.of(self), checked, analysis)
 
     @by_name
     def compare(self, *, delta: float, slow: bool = False) -> Comparison:
@@ -274,17 +271,18 @@ class Shuffled(Accountant):
         sharper : bool
             False: without label stealing.
         """
-        question = ("round", sharper)
-        return _WORK.of(self).answers.answer(question, lambda: self._round(sharper=sharper))
+        best = _BEST.of(self)
+        if sharper not in best.rounds:
+            best.rounds[sharper] = self._round(best, sharper=sharper)
+        return best.rounds[sharper]
 
-    def _round(self, *, sharper: bool) -> Round:
-        work = _WORK.of(self)
-        sides = list(work.sides("upper"))
-        exact = [side for side in sides if side.exact() is not None][:1]
-        curves = [side for side in sides if side.for_rounds() is not None and not exact]
+    def _round(self, best: Best, *, sharper: bool) -> Round:
+        uppers = [one for _, one in best.asked("upper", None)]
+        exact = [one for one in uppers if one.exact() is not None][:1]
+        curves = [one for one in uppers if one.for_rounds() is not None and not exact]
         return round_of(
             self.source,
-            exact or [side for side in sides if side.profiles],
+            exact or [one for one in uppers if one.profiles],
             sharper=curves[0] if sharper and curves else None,
             label=getattr(self.source, "name", "generic"),
             eps0=self.eps0,
@@ -301,8 +299,10 @@ class Shuffled(Accountant):
         key : str
             Its name.
         """
-        usual_keys = {one.key for end in _ENDS for one in usual(self.source, self.n, end)}
-        return key in usual_keys and _WORK.of(self).side(key) is not None
+        if key in UNCERTIFIED:
+            return False
+        best = _BEST.of(self)
+        return analysis_named(key).when(best) == "always" and best.certifier(key) is not None
 
     def with_n(self, n: int) -> Shuffled:
         """The same randomizer and settings among another number of users."""
@@ -325,8 +325,7 @@ class Shuffled(Accountant):
     def _estimate(self, quantity: Literal["epsilon", "delta"], at: float, key: str) -> Estimate:
         """The analysis' number without its certificate."""
         if key in FORMULAS:
-            work = _WORK.of(self)
-            cap = work.local_epsilon(at) if quantity == "epsilon" else math.inf
+            cap = _BEST.of(self).local_epsilon(at) if quantity == "epsilon" else math.inf
             return FORMULAS[key].estimate(self.source, quantity, at, n=self.n, cap=cap)
         analysis = analysis_named(key)
         if quantity == "epsilon":
@@ -343,6 +342,6 @@ class Shuffled(Accountant):
         )
 
 
-_WORK: Beside[Shuffled, Evaluation] = Beside(
-    lambda asked: Evaluation(asked.source, asked.n, rtol=asked.rtol, trust=asked.trust)
+_BEST: Beside[Shuffled, Best] = Beside(
+    lambda asked: Best(asked.source, asked.n, rtol=asked.rtol, trust=asked.trust)
 )

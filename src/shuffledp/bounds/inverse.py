@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from shuffledp.arithmetic.intervals import LogInterval
@@ -11,7 +11,7 @@ from shuffledp.bounds.pairs import End
 from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE
 from shuffledp.propose.solve import LEAST, Scale, first_epsilon, root
 
-__all__ = ["EpsilonInterval", "met_at", "narrowest", "slope_of", "solve_epsilon"]
+__all__ = ["EpsilonInterval", "solve_epsilon"]
 
 # Room for the rounding of logarithms of the target and of eps, relative to 1 + |log|.
 _ROUNDING = 2.0**-50
@@ -278,56 +278,3 @@ class _Lower(_Solver):
             return EpsilonInterval(0.0, epsilon, self.which)
         above = best * math.exp(min(self.relative(value, best), 1.0))
         return EpsilonInterval(min(best, cap), min(above, cap), self.which)
-
-
-# ------------------------------------------------------------------------------- other questions
-
-
-def narrowest(curve: Curve, epsilon: float, width: float) -> tuple[LogInterval, float]:
-    """The bracket of log delta at this width, and the width."""
-    return curve.log_delta(epsilon, width=width), width
-
-
-def slope_of(curve: Curve, epsilon: float, cap: float) -> float:
-    """-d log delta/d eps, about, from two estimates below cap; 1/eps where they do not tell."""
-    if not 0.0 < epsilon < math.inf:
-        return 0.0
-    nearby = min(epsilon * 1.01, 0.5 * (epsilon + cap))
-    nearby = nearby if nearby > epsilon else epsilon * 0.99
-    fallen = curve.rough_log_delta(epsilon) - curve.rough_log_delta(nearby)
-    found = fallen / (nearby - epsilon)
-    return found if math.isfinite(found) and found > 0.0 else 1.0 / epsilon
-
-
-def met_at(
-    gap: Callable[[float], float], point: float, cap: float, *, slope: Callable[[float], float]
-) -> float:
-    """The point, moved up by little more than gap/slope until there is no gap; itself if none is.
-
-    Parameters
-    ----------
-    gap : callable
-        By how much the upper end of log delta at an eps is above the target; 0 where it is not.
-    point : float
-        A certified upper end of eps: any larger one is certified too.
-    cap : float
-        The largest eps worth trying: what is known without.
-    slope : callable
-        About -d log delta/d eps at an eps.
-    """
-    if not 0.0 < point < cap:
-        return point
-    above = gap(point)
-    if above == 0.0:
-        return point
-    fall, more, moved = slope(point), 1.02, point
-    for _ in range(_TRIES):
-        if not fall > 0.0:
-            break
-        beyond = moved + max(more * above / fall, 4.0 * _ROUNDING * moved)
-        moved = beyond if beyond < cap else 0.5 * (moved + cap)
-        above = gap(moved)
-        if above == 0.0:
-            return moved
-        more *= 2.0
-    return cap if cap < math.inf and gap(cap) == 0.0 else point

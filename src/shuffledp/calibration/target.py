@@ -9,7 +9,7 @@ from typing import Any
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled, generic, shuffle
-from shuffledp.analysis import Family as AnyLocal
+from shuffledp.laws.sources import Family as AnyLocal
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Composed, Round, compose

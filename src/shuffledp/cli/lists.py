@@ -8,10 +8,10 @@ import click
 
 from shuffledp import _check
 from shuffledp import analyses as certified_analyses
+from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.cli.mechanisms import by_task, described, names, task_of
 from shuffledp.cli.text import print_json
 from shuffledp.mechanism import parameters_of
-from shuffledp.published import UNCERTIFIED
 
 _WHAT = ("mechanisms", "theorems", "warnings", "schema")
 

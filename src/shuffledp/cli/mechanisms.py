@@ -11,8 +11,8 @@ from click.shell_completion import CompletionItem
 
 from shuffledp import generic, protocol_names, randomizer_names, shuffle
 from shuffledp.amplification import Shuffled
-from shuffledp.analysis import Family
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
+from shuffledp.laws.sources import Family
 from shuffledp.mechanism import (
     Mechanism,
     Parameter,

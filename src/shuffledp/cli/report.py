@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from shuffledp._check import exact
-from shuffledp.analysis import ONE_ROUND
+from shuffledp.amplification.words import ONE_ROUND
 from shuffledp.bound import Bound, outward, width_words
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import end_text

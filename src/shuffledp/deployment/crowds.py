@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from shuffledp._check import Trust
-from shuffledp.analysis import HONEST, ONE_ROUND
+from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.bound import Bound
 from shuffledp.deployment.accounting import (
     NOW,

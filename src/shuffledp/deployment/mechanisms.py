@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shuffledp.amplification import Shuffled, generic, shuffle
-from shuffledp.analysis import Family
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.laws.sources import Family
 from shuffledp.mechanism import (
     Parameter,
     mechanism_class,

@@ -10,12 +10,11 @@ from typing import Any, Literal
 
 from shuffledp import theorems
 from shuffledp.amplification import Shuffled
-from shuffledp.analysis import Family
-from shuffledp.analysis.source import settled_others
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.bounds.stealing_cases import cases_of
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import table_of
+from shuffledp.laws.sources import Family, settled_others
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Round, StatedRound, compose, direction, stated
 

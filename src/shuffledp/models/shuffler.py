@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from shuffledp import _check
 from shuffledp._check import exact
-from shuffledp.analysis import IN_ORDER, SAME
+from shuffledp.amplification.words import IN_ORDER, SAME
 from shuffledp.bounds.shufflers import several
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.neighbours import OrAbsent, Relation

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from shuffledp import _check, protocol_names
-from shuffledp.analysis import analyses
+from shuffledp.amplification.analyses import analyses
 from shuffledp.cli.mechanisms import GENERIC, mechanism_options, names
 from shuffledp.cli.numbers import added_noise
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole, matrix_of

@@ -12,9 +12,8 @@ from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp._check import Trust
 from shuffledp.amplification import settings
-from shuffledp.analysis import Found
-from shuffledp.analysis.ends import Ends
-from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.amplification.end import End, bound_of
+from shuffledp.bound import Bound, Theorem
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Shuffler
@@ -122,17 +121,15 @@ class Crowd(Accountant):
         members = [self._member(k) for k in self._asked()]
         upper = _of_every_group([one.upper_epsilon(delta) for one in members])
         lower = _largest([one.lower_epsilon(delta) for one in members])
-        ends = Ends(lower, upper, {"delta": delta, "n": self.n}, self.relation)
-        return ends.bound("epsilon", (lower.value, upper.value), wanted=self.rtol)
+        at = {"delta": delta, "n": self.n}
+        return bound_of("epsilon", lower, upper, at=at, relation=self.relation, wanted=self.rtol)
 
     def _delta(self, epsilon: float) -> Bound:
         members = [self._member(k) for k in self._asked()]
         upper = _of_every_group([one.upper_log_delta(epsilon) for one in members])
         lower = _largest([one.lower_log_delta(epsilon) for one in members])
-        ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n}, self.relation)
-        return ends.bound(
-            "delta", delta_from_log(lower.value, upper.value), wanted=10.0 * self.rtol, logs=True
-        )
+        at, width = {"epsilon": epsilon, "n": self.n}, 10.0 * self.rtol
+        return bound_of("delta", lower, upper, at=at, relation=self.relation, wanted=width)
 
     @by_name
     def compose(self, *, rounds: int, rtol: float | None = None) -> Composed:
@@ -264,18 +261,18 @@ class Crowd(Accountant):
         )
 
 
-def _largest(found: Sequence[Found]) -> Found:
+def _largest(found: Sequence[End]) -> End:
     return max(found, key=lambda one: one.value)
 
 
-def _of_every_group(found: Sequence[Found]) -> Found:
+def _of_every_group(found: Sequence[End]) -> End:
     """The largest upper end, with what all of them rest on: without it another may be larger."""
     worst = _largest(found)
     order = [worst, *(one for one in found if one is not worst)]
     words = dict.fromkeys(said for one in order for said in one.assumptions)
     theorems = list(dict.fromkeys(one.theorem for one in order if one.theorem is not None))
     theorem = None if worst.theorem is None else functools.reduce(Theorem.with_step, theorems)
-    return replace(worst, theorem=theorem, assumptions=tuple(words))
+    return worst._replace(theorem=theorem, assumptions=tuple(words))
 
 
 _WORK: Beside[Crowd, Answers] = Beside(lambda _: Answers())

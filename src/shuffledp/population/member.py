@@ -9,7 +9,8 @@ from typing import Any
 from shuffledp import theorems
 from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled
-from shuffledp.analysis import HONEST, ONE_ROUND, Found
+from shuffledp.amplification.end import End
+from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.ball.groups import kinds_of
 from shuffledp.bound import Bound, Theorem
 from shuffledp.bounds.crowds import Certified, Stealing, common_pair, crowd_sets
@@ -46,7 +47,7 @@ _CLEARLY = 0.05
 _QUICK = 1e-3
 # Of matrices with more inputs a curve of a hundred points would take minutes.
 _MOST_PAIRS = 6
-_ZERO = Found(0.0, None, None, {}, ())
+_ZERO = End(0.0, None, None, {}, ())
 
 
 class Member:
@@ -104,7 +105,7 @@ class Member:
 
     # ------------------------------------------------------------------------ upper ends
 
-    def upper_epsilon(self, delta: float) -> Found:
+    def upper_epsilon(self, delta: float) -> End:
         """The least upper end of eps of all analyses.
 
         Parameters
@@ -137,14 +138,14 @@ class Member:
         rough = [one.rough_log_delta(epsilon) for one in self._blankets()]
         return max(rough) < log_delta + _CLEARLY
 
-    def upper_log_delta(self, epsilon: float) -> Found:
+    def upper_log_delta(self, epsilon: float) -> End:
         """The least upper end of log delta."""
         found = [self._of_own(self.own.delta(epsilon=epsilon), logs=True)]
         if epsilon < self.eps0:
             found += self._log_deltas_of_all(epsilon)
         return min(found, key=lambda one: one.value)
 
-    def _log_deltas_of_all(self, epsilon: float, *, quick: bool = False) -> list[Found]:
+    def _log_deltas_of_all(self, epsilon: float, *, quick: bool = False) -> list[End]:
         """Upper ends of log delta that rest on all groups, at 0 <= eps < eps0."""
         found, stolen = [], self._stealing()
         # Delta only falls in eps.
@@ -160,7 +161,7 @@ class Member:
             found.append(self._by_blanket(min(max(highs), 0.0)))
         return found
 
-    def _of_own(self, bound: Bound, *, logs: bool) -> Found:
+    def _of_own(self, bound: Bound, *, logs: bool) -> End:
         """The own group's, which is the crowd's where there is no other."""
         value = bound.log_upper if logs else bound.upper
         theorem = bound.upper_theorem
@@ -169,7 +170,7 @@ class Member:
             theorem = theorem.with_step(theorems.OWN_GROUP)
             witness |= {"group": self.victim, "n": self.own.n}
         witness = witness or {"analysis": "local"}
-        return Found(
+        return End(
             -math.inf if value is None else value,
             theorem,
             bound.upper_width,
@@ -189,9 +190,9 @@ class Member:
             for pair in self.kind.pairs[self.victim]
         ]
 
-    def _by_blanket(self, value: float) -> Found:
+    def _by_blanket(self, value: float) -> End:
         witness = {"analysis": "common-blanket", "group": self.victim}
-        return Found(value, theorems.COMMON_BLANKET, None, witness, self.words_of_all)
+        return End(value, theorems.COMMON_BLANKET, None, witness, self.words_of_all)
 
     def _stealing(self) -> Stealing | None:
         kind = self.kind
@@ -200,7 +201,7 @@ class Member:
         made = lambda: Stealing(self._tables, kind, self.victim)  # noqa: E731
         return self._answers.answer("stealing", made)
 
-    def _by_stealing(self, best: Certified, value: float) -> Found:
+    def _by_stealing(self, best: Certified, value: float) -> End:
         free = [
             {
                 "alpha": at.alpha,
@@ -213,11 +214,11 @@ class Member:
             for free, at in best.numbers
         ]
         witness: dict[str, Any] = {"analysis": "crowd-stealing", "group": self.victim, "free": free}
-        return Found(value, theorems.CROWD_STEALING, None, witness, self.words_of_all)
+        return End(value, theorems.CROWD_STEALING, None, witness, self.words_of_all)
 
     # ------------------------------------------------------------------------ lower ends
 
-    def lower_epsilon(self, delta: float) -> Found:
+    def lower_epsilon(self, delta: float) -> End:
         """The largest lower end of eps."""
         if self.alone:
             return _lower_of(self.own.epsilon(delta=delta), logs=False)
@@ -228,11 +229,11 @@ class Member:
         )
         return _ZERO if found is None else self._by_set(found)
 
-    def lower_log_delta(self, epsilon: float) -> Found:
+    def lower_log_delta(self, epsilon: float) -> End:
         """The largest lower end of log delta."""
         if self.alone:
             return _lower_of(self.own.delta(epsilon=epsilon), logs=True)
-        nothing = replace(_ZERO, value=-math.inf)
+        nothing = _ZERO._replace(value=-math.inf)
         if epsilon >= min(self.eps0, LARGEST_EPSILON):
             return nothing
         found = lower_log_delta(self._sets(), epsilon)
@@ -244,9 +245,9 @@ class Member:
             return []
         return self._answers.answer("sets", lambda: crowd_sets(self._tables, kind, self.victim))
 
-    def _by_set(self, best: Best) -> Found:
+    def _by_set(self, best: Best) -> End:
         witness = {"analysis": "crowd-dataset", "group": self.victim, **best.witness}
-        return Found(best.value, theorems.CROWD_DATASET, None, witness, ())
+        return End(best.value, theorems.CROWD_DATASET, None, witness, ())
 
     # ------------------------------------------------------------------------------ rounds
 
@@ -293,8 +294,8 @@ def _no_candidates() -> tuple[Any, ...]:
     return ()
 
 
-def _lower_of(bound: Bound, *, logs: bool) -> Found:
+def _lower_of(bound: Bound, *, logs: bool) -> End:
     value = bound.log_lower if logs else bound.lower
     witness = dict(bound.witness.get("lower", {}))
     width, theorem = bound.lower_width, bound.lower_theorem
-    return Found(-math.inf if value is None else value, theorem, width, witness, ())
+    return End(-math.inf if value is None else value, theorem, width, witness, ())

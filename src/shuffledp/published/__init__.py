@@ -2,12 +2,11 @@
 
 from shuffledp.published.estimate import NOT_CERTIFIED, Curve, Estimate, Formula
 from shuffledp.published.limits import ShuffleIndex, shuffle_index
-from shuffledp.published.table import FORMULAS, UNCERTIFIED
+from shuffledp.published.table import FORMULAS
 
 __all__ = [
     "FORMULAS",
     "NOT_CERTIFIED",
-    "UNCERTIFIED",
     "Curve",
     "Estimate",
     "Formula",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from shuffledp.analysis import Source
 from shuffledp.bound import Theorem
 from shuffledp.errors import NotCertified
+from shuffledp.laws.sources import Source
 from shuffledp.values.described import ByContent
 
 NOT_CERTIFIED = "not certified: an estimate, which may be on either side of the true value"

@@ -8,17 +8,23 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from shuffledp.analysis import analyses
-from shuffledp.analysis.datasets import both_ways, pairs_of
-from shuffledp.analysis.source import Family, RatioFamily, Source, one_randomizer, pure_eps0, ratios
-from shuffledp.analysis.variation_ratio import published_pairs
 from shuffledp.bound import Theorem
 from shuffledp.bounds.inverse import solve_epsilon
 from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
-from shuffledp.bounds.variation_ratio import published_reason
+from shuffledp.bounds.variation_ratio import published_pair, published_reason
 from shuffledp.errors import NotCertified
 from shuffledp.laws.midpoints import Midpoints, blanket_mass, midpoints
 from shuffledp.laws.pairs import Pair, blanket_pair, merged_dataset_pair
+from shuffledp.laws.sources import (
+    Family,
+    RatioFamily,
+    Source,
+    both_ways,
+    one_randomizer,
+    pairs_of,
+    pure_eps0,
+    ratios_of,
+)
 from shuffledp.multimessage import MultiMessage
 from shuffledp.published import formulas as forms
 from shuffledp.published import limits, sums
@@ -192,13 +198,13 @@ def _of_pairs(pairs: Sequence[Pair], cap: float, warning: str, *, lower: bool) -
 
 def _variation_ratio(key: str, source: Source, n: int) -> Curve:
     del key
-    pairs = [pair for pair, _ in published_pairs(source, n)]
+    pairs = [published_pair(ratio, n=n) for ratio, _ in ratios_of(source)]
     return _of_pairs(pairs, source.eps0, _no_bound(source) or NOT_CERTIFIED, lower=False)
 
 
 def _no_bound(source: Source) -> str:
     """Why the published pair does not bound the source; empty where it does."""
-    reasons = [published_reason(ratio) for ratio, _ in ratios(source)]
+    reasons = [published_reason(ratio) for ratio, _ in ratios_of(source)]
     return next((f"not a bound: {reason}" for reason in reasons if reason is not None), "")
 
 
@@ -208,7 +214,7 @@ def _ratio_form(form: Callable[..., float]) -> _Make:
     def make(key: str, source: Source, n: int) -> Curve:
         if _no_bound(source):
             raise NotCertified(f"analysis = {key!r}: {_no_bound(source)}")
-        given = [(r.p, float(r.total_variation), r.q, n) for r, _ in ratios(source)]
+        given = [(r.p, float(r.total_variation), r.q, n) for r, _ in ratios_of(source)]
         return of_epsilon(lambda delta: max(form(*one, delta) for one in given), _FLOATS)
 
     return make
@@ -351,6 +357,3 @@ FORMULAS: dict[str, Formula] = {
     )
     for key, title, source, validity, make in _ROWS
 }
-# Those of a name that no certified analysis has too.
-_CERTIFIED = {analysis.key for analysis in analyses()}
-UNCERTIFIED = {key: formula for key, formula in FORMULAS.items() if key not in _CERTIFIED}

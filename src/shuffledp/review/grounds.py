@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from shuffledp.analysis import ONE_ROUND
+from shuffledp.amplification.words import ONE_ROUND
 from shuffledp.review.blocks import (
     Block,
     Bullets,

@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.analysis import Found
-from shuffledp.analysis.ends import Ends
+from shuffledp.amplification.end import End, bound_of
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
-from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.bounds.inverse import narrowest, solve_epsilon
+from shuffledp.bound import Bound, Theorem
+from shuffledp.bounds.inverse import solve_epsilon
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.neighbours import Relation
 from shuffledp.rounds.curve import Source
@@ -63,8 +62,8 @@ class OneEpoch:
         else:
             upper = self._found(self.upper, crossing(self.above, target), None)
         lower = self._found(self.lower, low.low, _relative(low.low, low.high))
-        ends = Ends(lower, upper, {"delta": delta, **self.at}, self.relation)
-        return ends.bound("epsilon", (lower.value, upper.value), wanted=RTOL)
+        at = {"delta": delta, **self.at}
+        return bound_of("epsilon", lower, upper, at=at, relation=self.relation, wanted=RTOL)
 
     def delta(self, *, epsilon: float) -> Bound:
         """delta at an eps."""
@@ -76,12 +75,11 @@ class OneEpoch:
             high = self.above.log_delta(epsilon, width=_WIDTH)
             upper = self._found(self.upper, high.high, None)
         lower = self._found(self.lower, low.low, _grown(low))
-        ends = Ends(lower, upper, {"epsilon": epsilon, **self.at}, self.relation)
-        logs = delta_from_log(lower.value, upper.value)
-        return ends.bound("delta", logs, wanted=_WIDTH, logs=True)
+        at = {"epsilon": epsilon, **self.at}
+        return bound_of("delta", lower, upper, at=at, relation=self.relation, wanted=_WIDTH)
 
-    def _found(self, theorem: Theorem, value: float, width: float | None) -> Found:
-        return Found(value, theorem, width, dict(self.witness), self.assumptions)
+    def _found(self, theorem: Theorem, value: float, width: float | None) -> End:
+        return End(value, theorem, width, dict(self.witness), self.assumptions)
 
 
 def crossing(source: Source, log_target: float) -> float:
@@ -105,7 +103,7 @@ def crossing(source: Source, log_target: float) -> float:
 
 
 def _largest(profiles: tuple[Profile, Profile], epsilon: float) -> LogInterval:
-    found = [narrowest(profile, epsilon, _WIDTH)[0] for profile in profiles]
+    found = [profile.log_delta(epsilon, width=_WIDTH) for profile in profiles]
     return LogInterval(max(f.low for f in found), max(f.high for f in found))
 
 

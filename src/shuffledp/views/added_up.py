@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shuffledp import theorems
 from shuffledp._check import exact
-from shuffledp.analysis import ONE_ROUND, SAME, own_assumptions
+from shuffledp.amplification.words import ONE_ROUND, SAME, own_assumptions
 from shuffledp.bound import Theorem
 from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial
 from shuffledp.randomizers import Gaussian, Randomizer

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from shuffledp import theorems
-from shuffledp.analysis import words
-from shuffledp.analysis.analysis import Analysis
-from shuffledp.analysis.side import Found, Side
-from shuffledp.analysis.source import Source, has_bits, one_bit_of
+from shuffledp.amplification import words
+from shuffledp.amplification.end import Certifier, End, Side
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.ball.one_bit import bits_of
 from shuffledp.bounds.one_bit_curve import Curve, Point
 from shuffledp.bounds.profile import LOOSE
+from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import table_of
+from shuffledp.laws.sources import Source, refuse_protocol
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.work import Beside
 
@@ -26,31 +26,30 @@ _MOST_IN_ROUNDS = 150.0
 
 
 @dataclass(frozen=True)
-class BinarySide(Side):
-    """The largest delta of all data sets: its upper or, by the analysis' end, its lower end."""
+class OneBit(Certifier):
+    """The largest delta of all data sets: its upper or its lower end."""
 
     supremum: OneBitSupremum = field(kw_only=True)
 
-    def epsilon(
-        self, delta: float, *, cap: float, rtol: float, width: float | None = None
-    ) -> Found:
+    def epsilon(self, delta: float, *, cap: float, rtol: float, width: float | None) -> End:
         """An eps that was evaluated and is certified for this end."""
         del width
         curve = _SEARCHED.of(self.supremum)
-        find = curve.upper if self._upper else curve.lower
+        find = curve.upper if self.end == "upper" else curve.lower
         found = find(math.log(delta), rtol=rtol, cap=cap)
-        apart = found.width if self._upper and math.isfinite(found.width) else None
+        apart = found.width if self.end == "upper" and math.isfinite(found.width) else None
         return self._found(curve, found.epsilon, found.point, apart)
 
-    def log_delta(self, epsilon: float, *, width: float) -> Found:
+    def log_delta(self, epsilon: float, *, width: float, along: bool = False) -> End:
         """The end at this eps."""
+        del along
         curve = _SEARCHED.of(self.supremum)
         point = curve.point(epsilon, width=width)
-        apart = None
-        if self._upper and point.log_low > -math.inf:
-            apart = math.expm1(point.log_high - point.log_low)
-        value = point.log_high if self._upper else point.log_low
-        return self._found(curve, value, point, apart)
+        if self.end == "lower":
+            return self._found(curve, point.log_low, point, None)
+        seen = point.log_low > -math.inf
+        apart = math.expm1(point.log_high - point.log_low) if seen else None
+        return self._found(curve, point.log_high, point, apart)
 
     def rough(self, epsilon: float) -> float:
         """About log delta."""
@@ -65,15 +64,11 @@ class BinarySide(Side):
         many = self.supremum.n * curve.rarest > _MOST_IN_ROUNDS
         return None if many or curve.tells else self.supremum
 
-    @property
-    def _upper(self) -> bool:
-        return self.end == "upper"
-
-    def _found(self, curve: Curve, value: float, point: Point | None, apart: float | None) -> Found:
+    def _found(self, curve: Curve, value: float, point: Point | None, apart: float | None) -> End:
         witness: dict[str, Any] = {"analysis": self.key}
-        if not self._upper and point is not None:
+        if self.end == "lower" and point is not None:
             witness |= curve.named(point.held)
-        return Found(value, self.theorem, apart, witness, self.assumptions)
+        return End(value, self.theorem, apart, witness, self.assumptions)
 
 
 @dataclass(frozen=True)
@@ -111,7 +106,7 @@ class OneBitSupremum:
         return -math.inf
 
 
-# Both ends come of the same searches: their sides share a curve as long as they live.
+# Both ends come of the same searches: they share a curve as long as they live.
 _CURVES: WeakValueDictionary[tuple[Randomizer, int], Curve] = WeakValueDictionary()
 
 
@@ -129,44 +124,19 @@ def _curve(one: OneBitSupremum) -> Curve:
 _SEARCHED: Beside[OneBitSupremum, Curve] = Beside(_curve)
 
 
-def _upper(source: Source, n: int) -> Side:
-    """The upper end of the largest delta of all data sets."""
-    supremum = OneBitSupremum(one_bit_of(source, "binary-exact"), n)
-    assumed = (*words.of_all(source), words.SAME)
-    theorem = theorems.BINARY_EXACT
-    return BinarySide("binary-exact", "upper", theorem, (), (), assumed, supremum=supremum)
+def has_one_bit(source: Source) -> bool:
+    """Whether it is a mechanism of one-bit reports whose inputs' laws differ."""
+    return isinstance(source, Randomizer) and bits_of(table_of(source)) is not None
 
 
-def _lower(source: Source, n: int) -> Side:
-    """Its lower end."""
-    key, theorem = "binary-exact-lower", theorems.BINARY_EXACT_LOWER
-    supremum = OneBitSupremum(one_bit_of(source, key), n)
-    return BinarySide(key, "lower", theorem, (), (), words.of_all(source), supremum=supremum)
-
-
-def _has_bits(source: Source, n: int) -> bool:
-    """Whether it is among the default analyses: of all one-bit reports."""
-    del n
-    return has_bits(source)
-
-
-_BITS = "one randomizer with two outputs for all users, any inputs of the others; not adaptive"
-BINARY_EXACT = Analysis(
-    "binary-exact",
-    "upper",
-    theorems.BINARY_EXACT,
-    f"{_BITS}; with it the lower end of binary-exact-lower",
-    make=_upper,
-    slow=True,
-    other_end="binary-exact-lower",
-    usual=_has_bits,
-)
-BINARY_EXACT_LOWER = Analysis(
-    "binary-exact-lower",
-    "lower",
-    theorems.BINARY_EXACT_LOWER,
-    _BITS,
-    make=_lower,
-    slow=True,
-    usual=_has_bits,
-)
+def one_bit(end: Side, source: Source, n: int) -> OneBit:
+    """One end of the largest delta of all data sets; NotCertified for all other mechanisms."""
+    key = "binary-exact" if end == "upper" else "binary-exact-lower"
+    refuse_protocol(source, key)
+    if not isinstance(source, Randomizer) or not has_one_bit(source):
+        msg = f"analysis = {key!r}: wanted a randomizer with two outputs, whose inputs' laws differ"
+        raise NotCertified(msg)
+    supremum, assumed = OneBitSupremum(source, n), words.of_all(source)
+    if end == "lower":
+        return OneBit(key, end, theorems.BINARY_EXACT_LOWER, assumed, supremum=supremum)
+    return OneBit(key, end, theorems.BINARY_EXACT, (*assumed, words.SAME), supremum=supremum)

@@ -1,24 +1,28 @@
-"""What a bound can be of, and what analyses ask of it."""
+"""What a bound can be of, and the pairs of neighbouring laws that are looked at."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar
 
+from shuffledp import theorems
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.labels import others_of
-from shuffledp.ball.one_bit import bits_of
-from shuffledp.ball.record import Others
-from shuffledp.bounds.variation_ratio import VariationRatio
+from shuffledp.ball.labels import Others, others_of
+from shuffledp.bounds.variation_ratio import VariationRatio, repaired_pair
 from shuffledp.errors import NotCertified
-from shuffledp.laws.pairs import table_of
+from shuffledp.laws.pairs import Pair, dataset_pair, message_pair, table_of
 from shuffledp.laws.ratios import ratio_of
 from shuffledp.mechanism import LocalEpsilon, Switch
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import KRR, BinaryRR, Randomizer
+from shuffledp.theorems import Theorem
+
+# A pair, and the words that reproduce it.
+Named = tuple[Pair, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -69,22 +73,8 @@ class RatioFamily:
 Source = Randomizer | Family | RatioFamily | MultiMessage
 
 
-def of_reports(source: Source, n: int) -> bool:
-    """Of one report a user: a randomizer, or all eps0-LDP ones."""
-    del n
-    return isinstance(source, Randomizer | Family)
-
-
 def refuse_protocol(source: Source, key: str) -> None:
-    """NotCertified for a multi-message protocol.
-
-    Parameters
-    ----------
-    source : Randomizer, family or protocol
-        What each user runs.
-    key : str
-        The analysis that asks.
-    """
+    """NotCertified for a multi-message protocol; ``key`` is the analysis that asks."""
     if isinstance(source, MultiMessage):
         msg = f"analysis = {key!r}: wanted a randomizer; a protocol has 'multi-message' only"
         raise NotCertified(msg)
@@ -120,34 +110,6 @@ def pure_eps0(source: Source, key: str) -> float:
     return float(source.eps0)
 
 
-def has_bits(source: Source) -> TypeGuard[Randomizer]:
-    """Whether it is a mechanism of one-bit reports whose inputs' laws differ."""
-    return isinstance(source, Randomizer) and bits_of(table_of(source)) is not None
-
-
-def one_bit_of(source: Source, key: str) -> Randomizer:
-    """A mechanism of one-bit reports; NotCertified for all others."""
-    refuse_protocol(source, key)
-    if has_bits(source):
-        return source
-    msg = f"analysis = {key!r}: wanted a randomizer with two outputs, whose inputs' laws differ"
-    raise NotCertified(msg)
-
-
-def settled_triples(source: Source) -> None:
-    """NotCertified unless the others' worst inputs are known: label stealing rests on them."""
-    refuse_protocol(source, "label-stealing")
-    if isinstance(source, RatioFamily) or (isinstance(source, Family) and source.adaptive):
-        what = "p, beta and q" if isinstance(source, RatioFamily) else "an adaptive choice of them"
-        raise NotCertified(f"analysis = 'label-stealing': wanted one randomizer, not {what}")
-    if isinstance(source, Randomizer) and settled_others(source) is None:
-        msg = (
-            f"analysis = 'label-stealing': of {source.name} it is not settled which inputs of the "
-            "others are the worst"
-        )
-        raise NotCertified(msg)
-
-
 @lru_cache(maxsize=64)
 def settled_others(source: Randomizer) -> Others | None:
     """What label stealing looks at; None where that is not settled, or too much."""
@@ -160,19 +122,10 @@ def settled_others(source: Randomizer) -> Others | None:
     return found
 
 
-def on_interval(source: Source) -> bool:
-    """Whether the others' inputs fill an interval, so that they have to be covered."""
-    found = settled_others(source) if isinstance(source, Randomizer) else None
-    return found is not None and found.how == "span"
+# ------------------------------------------------------------------------------ p, beta and q
 
 
-def has_lone_jumps(source: Source) -> bool:
-    """Whether single gains without bound may decide: noise whose worst triples span an interval."""
-    found = settled_others(source) if isinstance(source, Randomizer) else None
-    return found is not None and found.how == "span" and found.unbounded
-
-
-def ratios(source: Source) -> tuple[tuple[VariationRatio, dict[str, Any]], ...]:
+def ratios_of(source: Source) -> tuple[tuple[VariationRatio, dict[str, Any]], ...]:
     """p, beta and q of every pair that has to be looked at, and words for the pair."""
     if isinstance(source, RatioFamily):
         return ((source.ratio, {}),)
@@ -187,3 +140,84 @@ def generic_ratio(eps0: float) -> VariationRatio:
     """p = q = e^eps0, rounded up, and the largest beta: any eps0-LDP randomizer."""
     grow = math.exp(eps0) * (1.0 + 16 * UNIT_ROUNDOFF)
     return VariationRatio(p=grow, beta=1.0, q=grow)
+
+
+def numbers(ratio: VariationRatio) -> dict[str, Any]:
+    """p, beta and q as witnesses have them."""
+    p = ratio.p if math.isfinite(ratio.p) else None
+    return {"p": p, "beta": float(ratio.total_variation), "q": ratio.q}
+
+
+# ---------------------------------------------------------------------- data sets: lower ends
+
+
+def lower_theorem(source: Source) -> Theorem:
+    """That of the randomizer, the protocol, or the member of the family that is tried."""
+    if isinstance(source, MultiMessage):
+        return source.lower_theorem()
+    if isinstance(source, RatioFamily):
+        return theorems.ATTAINED
+    return theorems.FAMILY if isinstance(source, Family) else theorems.DATASET
+
+
+def dataset_pairs(source: Source, n: int) -> list[Named]:
+    """Pairs of the data sets worth trying for a lower bound, each followed by its swap.
+
+    Parameters
+    ----------
+    source : Randomizer, family or protocol
+        What each user runs.
+    n : int
+        Users (messages in the shuffle).
+    """
+    if isinstance(source, MultiMessage):
+        return [(message_pair(one), one.witness) for one in source.lower_pairs(n)]
+    if isinstance(source, RatioFamily):
+        pair = repaired_pair(source.ratio, n=n, attained=True)
+        witness = {"analysis": "dataset", "member": "attains", **numbers(source.ratio)}
+        witness["beta"] = float(source.ratio.attained_variation)
+        return both_ways(pair, witness)
+    if isinstance(source, Family):
+        return _family_pairs(source.eps0, n)
+    return pairs_of(source, source.datasets(), n)
+
+
+def _family_pairs(eps0: float, n: int) -> list[Named]:
+    """Two members of the family of all eps0-LDP randomizers: binary RR, and 3-RR, others at 2.
+
+    To first order none is worse: the integral of (R_x1 - R_x0)^2/R_x over all eps0-LDP randomizers
+    and inputs is at most (E - 1)^2 max(1/E, 2/(E + 2)), binary RR's for E <= 2 and 3-RR's above.
+    """
+    two = BinaryRR(eps0=eps0)
+    members = (("binary-rr", two, two.datasets()), ("3-rr", KRR(k=3, eps0=eps0), ((0, 1, 2),)))
+    return [
+        (pair, {**named, "member": name})
+        for name, member, triples in members
+        for pair, named in pairs_of(member, triples, n)
+    ]
+
+
+def pairs_of(
+    randomizer: Randomizer, triples: Sequence[tuple[Any, Any, Any]], n: int
+) -> list[Named]:
+    """Pairs of the data sets (x0, x1, x2), where all others hold x2, each followed by its swap.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    triples : sequence of (x0, x1, x2)
+        The data sets.
+    n : int
+        Users.
+    """
+    found = []
+    for x0, x1, x2 in triples:
+        pair = dataset_pair(randomizer, x0, x1, x2, n=n)
+        found += both_ways(pair, {"analysis": "dataset", "x0": x0, "x1": x1, "x2": x2})
+    return found
+
+
+def both_ways(pair: Pair, witness: dict[str, Any]) -> list[Named]:
+    """The pair and its swap, with the witness of each."""
+    return [(pair, {**witness, "swap": False}), (pair.swap(), {**witness, "swap": True})]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shuffledp.analysis.source import Family, RatioFamily, Source
+from shuffledp.laws.sources import Family, RatioFamily, Source
 from shuffledp.randomizers import Randomizer
 
 HONEST = "all n messages are randomized as stated and reach the shuffler"

@@ -1,0 +1,367 @@
+"""All analyses of one round in one list: what each rests on, when it is asked, what makes its end.
+
+An analysis makes, of a source and n users, the end that it certifies; NotCertified, with the
+reason, where it does not apply. ``best`` asks those of the list and keeps the best end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal, Protocol
+
+from shuffledp import theorems
+from shuffledp.amplification import words
+from shuffledp.amplification.end import Certifier, Side
+from shuffledp.amplification.one_bit import has_one_bit, one_bit
+from shuffledp.amplification.pairs import Pairs, of_pairs
+from shuffledp.amplification.stealing import (
+    has_lone_jumps,
+    label_stealing,
+    lone_jump,
+    on_interval,
+    refuse_unsettled,
+)
+from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
+from shuffledp.bounds.variation_ratio import VariationRatio, published_pair, published_reason
+from shuffledp.bounds.variation_ratio import repaired_pair as repaired
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.laws.pairs import Pair, blanket_pair, message_pair
+from shuffledp.laws.sources import (
+    Family,
+    RatioFamily,
+    Source,
+    dataset_pairs,
+    lower_theorem,
+    numbers,
+    one_randomizer,
+    pure_eps0,
+    ratios_of,
+    refuse_protocol,
+)
+from shuffledp.multimessage import MultiMessage
+from shuffledp.propose.stealing_solve import MOST_ALONE
+from shuffledp.published import FORMULAS
+from shuffledp.randomizers import Randomizer
+from shuffledp.theorems import Theorem
+
+# When an analysis is asked where none is named: always; where the ends that the others give are
+# apart, as it takes a second or several; or never.
+When = Literal["always", "apart", "never"]
+
+# Numbers of users from and up to which label stealing is tried where the blanket is as good among
+# many: with fewer no reservoir is large enough, with more the ends are less than 1 % apart.
+_FEWEST, _MOST_OF_FEW = 20, 2_000
+# Ratio of the blanket's and the data sets' variances of a gain: up to it nothing is to be gained.
+_WORTH_IT = 1.001
+# With fewer users the bound with one gain apart is not worth its five seconds.
+_FEWEST_ALONE = 100
+
+
+class Asked(Protocol):
+    """A source among n users, of which ends are asked."""
+
+    source: Source
+    n: int
+
+    def certifier(self, key: str) -> Certifier | None:
+        """An analysis' end; None where it does not apply."""
+        ...
+
+
+def _always(asked: Asked) -> When:
+    del asked
+    return "always"
+
+
+def _never(asked: Asked) -> When:
+    del asked
+    return "never"
+
+
+def _of(*kinds: type) -> Callable[[Asked], When]:
+    """Of these kinds of sources."""
+    return lambda asked: "always" if isinstance(asked.source, kinds) else "never"
+
+
+def _alone_never(source: Source) -> bool:
+    del source
+    return False
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """One way to bound the privacy of a shuffled randomizer.
+
+    Attributes
+    ----------
+    key : str
+        What ``analysis="..."`` takes.
+    end : {"upper", "lower"}
+        Which end it certifies.
+    theorem : Theorem
+        What it rests on.
+    validity : str
+        For what it holds.
+    make : callable
+        Of a source and n (users): its end. NotCertified, with the reason, where it does not apply.
+    when : callable
+        Of what is asked: whether it is tried where no analysis is named.
+    slow : bool
+        Its cost grows with n; ``compare`` runs it only when asked to.
+    other_end : str or None
+        The analysis that gives the other end where this one is named.
+    alone : callable
+        Of a source: whether the analyses after it are not asked, as they would take too long.
+    """
+
+    key: str
+    end: Side
+    theorem: Theorem
+    validity: str
+    make: Callable[[Source, int], Certifier] = field(repr=False)
+    when: Callable[[Asked], When] = field(repr=False)
+    slow: bool = False
+    other_end: str | None = None
+    alone: Callable[[Source], bool] = field(default=_alone_never, repr=False)
+
+
+def analyses() -> tuple[Analysis, ...]:
+    """All analyses: upper bounds, then lower bounds; in each, the tightest first."""
+    return _ALL
+
+
+def analysis_named(key: str) -> Analysis:
+    """The analysis with this key; ParameterError names the known ones."""
+    if not isinstance(key, str) or key not in _BY_KEY:
+        raise rejected("analysis", key, "one of " + ", ".join(_BY_KEY))
+    return _BY_KEY[key]
+
+
+# -------------------------------------------------------------------------- what makes the ends
+
+
+def _blanket(source: Source, n: int) -> Pairs:
+    """The privacy blanket of the worst pairs; a family has no common one."""
+    randomizer = one_randomizer(source, "blanket")
+    worst = randomizer.worst_pairs()
+    pairs = [
+        (
+            blanket_pair(randomizer, x0, x1, n=n),
+            {"analysis": "blanket", "x0": x0, "x1": x1, "swap": False},
+        )
+        for x0, x1 in worst.pairs
+    ]
+    theorem = theorems.BLANKET.with_step(worst.theorem)
+    # The step for outputs that the blanket misses matters where all others are published.
+    if theorem.provenance == "published" and any(pair.has_outside for pair, _ in pairs):
+        theorem = theorem.with_step(theorems.OUTSIDE)
+    return of_pairs("blanket", "upper", theorem, pairs, (*words.of_all(source), words.SAME))
+
+
+def _clones(key: str, theorem: Theorem, pair: Callable[..., Pair], source: Source, n: int) -> Pairs:
+    """Clones of the victim among the others' reports: a pair for every eps0-LDP randomizer."""
+    made = pair(eps0=pure_eps0(source, key), n=n)
+    return of_pairs(key, "upper", theorem, [(made, {"analysis": key})], words.of_any(source))
+
+
+def _ratios(key: str, theorem: Theorem, pair: Callable[..., Pair], source: Source, n: int) -> Pairs:
+    """By p, beta and q of the worst pairs."""
+    refuse_protocol(source, key)
+    pairs = [
+        (pair(ratio, n=n), {"analysis": key, **inputs, **numbers(ratio)})
+        for ratio, inputs in ratios_of(source)
+    ]
+    if not isinstance(source, Randomizer):
+        return of_pairs(key, "upper", theorem, pairs, words.of_any(source))
+    theorem = theorem.with_step(source.worst_pairs().theorem)
+    return of_pairs(key, "upper", theorem, pairs, (*words.of_all(source), words.SAME))
+
+
+def _published(ratio: VariationRatio, *, n: int) -> Pair:
+    """The published pair, where it is not too small (docs/theory.md, section 5.6)."""
+    reason = published_reason(ratio)
+    if reason is not None:
+        raise NotCertified(f"analysis = 'variation-ratio': {reason}")
+    return published_pair(ratio, n=n)
+
+
+def _messages(source: Source, n: int) -> Pairs:
+    """Blanket messages of one known law, by the protocol's own theorem."""
+    if not isinstance(source, MultiMessage):
+        raise NotCertified("analysis = 'multi-message': wanted a multi-message protocol")
+    pairs = [(message_pair(one), one.witness) for one in source.pairs(n)]
+    return of_pairs("multi-message", "upper", source.theorem(), pairs, source.assumptions())
+
+
+def _dataset(source: Source, n: int) -> Pairs:
+    """The data sets worth trying, of a protocol too."""
+    assumed = source.assumptions() if isinstance(source, MultiMessage) else words.of_all(source)
+    return of_pairs("dataset", "lower", lower_theorem(source), dataset_pairs(source, n), assumed)
+
+
+def _local(source: Source, n: int) -> Certifier:
+    """It is the cap that every search begins with: it has no end of its own."""
+    del source, n
+    raise NotCertified("analysis = 'local': it is the cap of every other end")
+
+
+# ------------------------------------------------------------------------ when they are asked
+
+
+def _one_bit_reports(asked: Asked) -> When:
+    return "always" if has_one_bit(asked.source) else "never"
+
+
+def _stealing_is_worth_it(asked: Asked) -> When:
+    """Where its bound can be much below the blanket's, and of few users where ends are apart.
+
+    To first order the blanket loses a factor sqrt(chi_B/chi_x) of eps, chi = int (R_x1 - R_x0)^2
+    over the blanket or over R_x: 1 for k-RR, for instance, where nothing is to be gained.
+    """
+    source, n = asked.source, asked.n
+    try:
+        refuse_unsettled(source)
+    except NotCertified:
+        return "never"
+    if not isinstance(source, Randomizer):
+        return "always"
+    if on_interval(source) or len(source.worst_pairs().pairs) > 1:
+        return "always"
+    above, below = asked.certifier("blanket"), asked.certifier("dataset")
+    alike = (
+        isinstance(above, Pairs)
+        and isinstance(below, Pairs)
+        and above.variance <= _WORTH_IT * below.variance
+    )
+    if n > 1 and not alike:
+        return "always"
+    return "apart" if _FEWEST <= n <= _MOST_OF_FEW else "never"
+
+
+def _has_many_pairs(source: Source) -> bool:
+    """Whether the blanket of every pair takes too long where label stealing has a bound."""
+    return isinstance(source, Randomizer) and len(source.worst_pairs().pairs) > MOST_ALONE
+
+
+def _jumps_are_worth_it(asked: Asked) -> When:
+    return "apart" if asked.n >= _FEWEST_ALONE and has_lone_jumps(asked.source) else "never"
+
+
+# ---------------------------------------------------------------------------------- the list
+
+_BITS = "one randomizer with two outputs for all users, any inputs of the others; not adaptive"
+_ANY = "any eps0-LDP randomizers chosen in one order, adaptive too (shuffle, then randomize)"
+_reports, _has_ratios = _of(Randomizer, Family), _of(RatioFamily)
+_ALL = (
+    Analysis(
+        "binary-exact",
+        "upper",
+        theorems.BINARY_EXACT,
+        f"{_BITS}; with it the lower end of binary-exact-lower",
+        partial(one_bit, "upper"),
+        _one_bit_reports,
+        slow=True,
+        other_end="binary-exact-lower",
+    ),
+    Analysis(
+        "label-stealing",
+        "upper",
+        theorems.LABEL_STEALING,
+        "one randomizer for all users, any inputs of the others; not adaptive; for randomizers of "
+        "which the others' worst inputs are known, and for all eps0-LDP randomizers",
+        label_stealing,
+        _stealing_is_worth_it,
+        alone=_has_many_pairs,
+    ),
+    Analysis(
+        "blanket",
+        "upper",
+        theorems.BLANKET,
+        "one randomizer for all users, any inputs of the others; not adaptive; "
+        "no local guarantee needed",
+        _blanket,
+        _reports,
+    ),
+    Analysis(
+        "variation-ratio",
+        "upper",
+        theorems.VARIATION_RATIO,
+        "only where beta = (p-1)/(p+1); elsewhere it can be too small (docs/theory.md, section "
+        "5.6), and is an estimate (certified=False)",
+        partial(_ratios, "variation-ratio", theorems.VARIATION_RATIO, _published),
+        _has_ratios,
+    ),
+    Analysis(
+        "repaired-variation-ratio",
+        "upper",
+        theorems.REPAIRED_VARIATION_RATIO,
+        "any randomizers with p, beta and q at every position and history, adaptive too; of a "
+        "randomizer, the p, beta and q of its worst pairs",
+        partial(_ratios, "repaired-variation-ratio", theorems.REPAIRED_VARIATION_RATIO, repaired),
+        _has_ratios,
+    ),
+    Analysis(
+        "stronger-clone",
+        "upper",
+        theorems.STRONGER_CLONE,
+        _ANY,
+        partial(_clones, "stronger-clone", theorems.STRONGER_CLONE, stronger_clone_pair),
+        _reports,
+    ),
+    Analysis(
+        "clone",
+        "upper",
+        theorems.CLONE,
+        _ANY,
+        partial(_clones, "clone", theorems.CLONE, clone_pair),
+        _reports,
+    ),
+    Analysis(
+        "multi-message",
+        "upper",
+        theorems.MULTI_MESSAGE,
+        "multi-message protocols: blanket messages of one known law; any inputs of the others",
+        _messages,
+        _of(MultiMessage),
+    ),
+    Analysis(
+        "lone-jump",
+        "upper",
+        theorems.LONE_JUMP,
+        "Gaussian noise on an interval, one randomizer for all users, any inputs of the others; "
+        "not adaptive; tried where the other ends are apart",
+        lone_jump,
+        _jumps_are_worth_it,
+        slow=True,
+    ),
+    Analysis(
+        "local",
+        "upper",
+        theorems.LOCAL,
+        "always; what is left if the shuffler fails",
+        _local,
+        _never,
+    ),
+    Analysis(
+        "binary-exact-lower",
+        "lower",
+        theorems.BINARY_EXACT_LOWER,
+        _BITS,
+        partial(one_bit, "lower"),
+        _one_bit_reports,
+        slow=True,
+    ),
+    Analysis(
+        "dataset",
+        "lower",
+        theorems.DATASET,
+        "exact for the dataset it names, so a lower bound on the worst case",
+        _dataset,
+        _always,
+    ),
+)
+_BY_KEY = {analysis.key: analysis for analysis in _ALL}
+# Published formulas of a name that no certified analysis has too.
+UNCERTIFIED = {key: formula for key, formula in FORMULAS.items() if key not in _BY_KEY}

@@ -1,0 +1,236 @@
+"""Label stealing: the upper end by it, and by its form with one distinguished gain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from shuffledp import theorems
+from shuffledp.amplification import words
+from shuffledp.amplification.end import Certifier, End
+from shuffledp.bounds import stealing_ends
+from shuffledp.bounds.interval_ends import IntervalStealing
+from shuffledp.bounds.lone_jump_ends import LoneJump
+from shuffledp.bounds.profile import LARGEST_EPSILON
+from shuffledp.bounds.stealing import Numbers
+from shuffledp.bounds.stealing_along import Along
+from shuffledp.errors import NotCertified
+from shuffledp.laws.pairs import table_of
+from shuffledp.laws.sources import (
+    Family,
+    RatioFamily,
+    Source,
+    one_randomizer,
+    refuse_protocol,
+    settled_others,
+)
+from shuffledp.randomizers import Randomizer
+from shuffledp.rounds.curve import Sharper
+from shuffledp.theorems import Theorem
+
+Some = TypeVar("Some")
+Stolen = Randomizer | Family
+Ends = stealing_ends.Stealing | IntervalStealing
+
+
+@dataclass(frozen=True)
+class Stealing(Certifier):
+    """Upper ends by the label-stealing bound of a source among n users; infinite where none."""
+
+    source: Stolen = field(kw_only=True)
+    n: int = field(kw_only=True)
+
+    def epsilon(self, delta: float, *, cap: float, rtol: float, width: float | None) -> End:
+        """An eps that was evaluated, with a certified bound of at most delta."""
+        del rtol, width
+        found = _if_any(lambda: self._ends().epsilon(math.log(delta), cap=cap))
+        return self._end(found, math.inf if found is None else found.epsilon)
+
+    def log_delta(self, epsilon: float, *, width: float, along: bool = False) -> End:
+        """The bound at this eps; ``along``: at free numbers that many eps share."""
+        del width
+        found = None
+        if epsilon > 0.0:
+            # Delta only falls in eps.
+            at = min(epsilon, LARGEST_EPSILON)
+            found = _if_any(lambda: self._bounded(epsilon) if along else self._ends().log_delta(at))
+        return self._end(found, math.inf if found is None else found.log_delta)
+
+    def for_rounds(self) -> Sharper | None:
+        """The bound at many eps."""
+        return StealingCurve(self.source, self.n)
+
+    def _ends(self) -> Ends:
+        return _stealing(self.source, self.n)
+
+    def _bounded(self, epsilon: float) -> stealing_ends.End | None:
+        return _along(self.source, self.n).bounded(epsilon)
+
+    def _end(self, found: stealing_ends.End | None, value: float) -> End:
+        witness: dict[str, Any] = {"analysis": self.key}
+        if found is not None:
+            witness |= _worst_pair(self.source, found.which)
+            witness["free"] = [_free_numbers(one) for one in found.numbers]
+        return End(value, self.theorem, None, witness, self.assumptions)
+
+
+@dataclass(frozen=True)
+class LoneJumps(Stealing):
+    """Upper ends by the bound with one distinguished gain, at one eps at a time."""
+
+    def for_rounds(self) -> Sharper | None:
+        """None: a value takes seconds."""
+        return None
+
+    def _ends(self) -> Ends:
+        return _jump(self.source, self.n)
+
+    def _bounded(self, epsilon: float) -> stealing_ends.End | None:
+        del epsilon
+        return None
+
+
+@dataclass(frozen=True)
+class StealingCurve:
+    """The label-stealing bound at many eps, for rounds: ``Sharper`` of their curve.
+
+    Attributes
+    ----------
+    source : Randomizer or family
+        What each user runs, no randomizer chosen by the messages before it.
+    n : int
+        Users (messages in the shuffle).
+    """
+
+    source: Stolen
+    n: int
+
+    @property
+    def many(self) -> bool:
+        """A reader computes the same sums."""
+        return False
+
+    def log_upper(self, epsilon: float) -> float:
+        """Certified upper bound of log delta at eps >= 0, 0 where there is none."""
+        found = self._bounded(epsilon)
+        return 0.0 if found is None else found.log_delta
+
+    def rough(self, epsilon: float) -> float:
+        """About the same, not certified."""
+        return 0.0 if self.n < 2 else _along(self.source, self.n).rough(epsilon)
+
+    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
+        """The bound, and the free numbers of each pair."""
+        found = self._bounded(epsilon)
+        if found is None:
+            return None
+        return found.log_delta, [_free_numbers(one) for one in found.numbers]
+
+    def _bounded(self, epsilon: float) -> stealing_ends.End | None:
+        return _if_any(lambda: _along(self.source, self.n).bounded(epsilon))
+
+
+# Laws, and what they are in floats: both ends, rounds and curves ask for the same.
+
+
+@lru_cache(maxsize=16)
+def _stealing(source: Stolen, n: int) -> Ends:
+    if n < 2:
+        raise NotCertified("label-stealing: one user has nobody to steal from")
+    mechanism = source.to_dict() if isinstance(source, Family) else table_of(source)
+    if on_interval(source):
+        return IntervalStealing(mechanism, n)
+    return stealing_ends.Stealing(mechanism, n)
+
+
+@lru_cache(maxsize=16)
+def _along(source: Stolen, n: int) -> Along:
+    return Along(_stealing(source, n))
+
+
+@lru_cache(maxsize=16)
+def _jump(source: Stolen, n: int) -> LoneJump:
+    return LoneJump(table_of(one_randomizer(source, "lone-jump")), n)
+
+
+def _if_any(make: Callable[[], Some | None]) -> Some | None:
+    """None where the bound would take too many inputs, as for tiny eps: others then serve."""
+    try:
+        return make()
+    except NotCertified:
+        return None
+
+
+def _worst_pair(source: Stolen, which: int) -> dict[str, Any]:
+    if isinstance(source, Family):
+        return {"member": "any"}
+    found = settled_others(source)
+    x0, x1 = found.pairs[which] if found is not None else (None, None)
+    return {"x0": x0, "x1": x1}
+
+
+def _free_numbers(one: Numbers) -> dict[str, Any]:
+    """What a reader needs to evaluate the same bound again."""
+    found = one._asdict() | {"share": list(one.share), "join": list(one.join)}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+# ----------------------------------------------------------------- where the bounds apply
+
+
+def on_interval(source: Source) -> bool:
+    """Whether the others' inputs fill an interval, so that they have to be covered."""
+    found = settled_others(source) if isinstance(source, Randomizer) else None
+    return found is not None and found.how == "span"
+
+
+def refuse_unsettled(source: Source) -> None:
+    """NotCertified unless the others' worst inputs are known: label stealing rests on them."""
+    refuse_protocol(source, "label-stealing")
+    if isinstance(source, RatioFamily) or (isinstance(source, Family) and source.adaptive):
+        what = "p, beta and q" if isinstance(source, RatioFamily) else "an adaptive choice of them"
+        raise NotCertified(f"analysis = 'label-stealing': wanted one randomizer, not {what}")
+    if isinstance(source, Randomizer) and settled_others(source) is None:
+        msg = (
+            f"analysis = 'label-stealing': of {source.name} it is not settled which inputs of the "
+            "others are the worst"
+        )
+        raise NotCertified(msg)
+
+
+def has_lone_jumps(source: Source) -> bool:
+    """Whether single gains without bound may decide: noise whose worst triples span an interval."""
+    found = settled_others(source) if isinstance(source, Randomizer) else None
+    return found is not None and found.how == "span" and found.unbounded
+
+
+def label_stealing(source: Source, n: int) -> Stealing:
+    """The least bound over its free numbers, of the worst pair."""
+    refuse_unsettled(source)
+    key, assumed = "label-stealing", words.of_all(source)
+    if isinstance(source, Family):
+        assumed, theorem = (*assumed, words.SAME_FAMILY), theorems.LABEL_STEALING_FAMILY
+        return Stealing(key, "upper", theorem, assumed, source=source, n=n)
+    randomizer = one_randomizer(source, key)
+    theorem = _with_triples(theorems.LABEL_STEALING, randomizer)
+    return Stealing(key, "upper", theorem, (*assumed, words.SAME), source=randomizer, n=n)
+
+
+def lone_jump(source: Source, n: int) -> LoneJumps:
+    """The bound with one gain apart, of noise where single gains without bound may decide."""
+    key = "lone-jump"
+    randomizer = one_randomizer(source, key)
+    if not has_lone_jumps(source):
+        raise NotCertified("analysis = 'lone-jump': wanted Gaussian noise that is not very narrow")
+    assumed = (*words.of_all(source), words.SAME)
+    theorem = _with_triples(theorems.LONE_JUMP, randomizer)
+    return LoneJumps(key, "upper", theorem, assumed, source=randomizer, n=n)
+
+
+def _with_triples(theorem: Theorem, randomizer: Randomizer) -> Theorem:
+    """With the step that names a randomizer's worst triples."""
+    found = settled_others(randomizer)
+    return theorem if found is None else theorem.with_step(found.step)
