@@ -15,7 +15,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 import shuffledp as sd
-from shuffledp.published import UNCERTIFIED
+from shuffledp.amplification.analyses import UNCERTIFIED
 
 # Beside what `make demo` writes, and as little tracked.
 OUT = Path("out") / "papers"

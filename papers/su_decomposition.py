@@ -32,11 +32,11 @@ from papers.common import (
     table,
 )
 from papers.printed.algorithms import Ratios, grid_bracket, grid_delta, grid_step
+from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.bounds.profile import Profile
 from shuffledp.laws.midpoints import midpoints
 from shuffledp.laws.pairs import blanket_pair
-from shuffledp.published import UNCERTIFIED
 
 DELTA = 1e-6
 LINES = (

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import shuffledp as sd
 from papers.printed.items import Item
 from papers.printed.kit import Found, agrees, down, ends, number, percent, row, span, up, upper_of
-from shuffledp.published import UNCERTIFIED, sums
+from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.published import formulas as forms
+from shuffledp.published import sums
 
 DELTA = 1e-6
 CLOSE = 1.2  # ours: what we call close, as a factor

@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import shuffledp as sd
 from papers.printed.items import ITEMS as ALL
 from papers.printed.items import Item
-from shuffledp.published import UNCERTIFIED
+from shuffledp.amplification.analyses import UNCERTIFIED
 
 ITEMS = {item.key: item for item in ALL}
 DIGITS = 4

@@ -6,8 +6,9 @@ import pytest
 from flint import arb
 
 import shuffledp as sd
+from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.certificate.one_round import log_delta
-from shuffledp.published import FORMULAS, UNCERTIFIED
+from shuffledp.published import FORMULAS
 
 # What bounds from below, what is a limit on either side, and what is no bound of a mechanism.
 NO_UPPER = {"one-dataset", "variation-ratio-5.1", "gaussian", "shuffle-index"}

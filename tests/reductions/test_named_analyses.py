@@ -18,9 +18,9 @@ from enumerated import (
     with_user,
     worst_delta,
 )
+from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.certificate.one_round import log_delta
 from shuffledp.laws.pairs import dataset_pair, merged_dataset_pair
-from shuffledp.published import UNCERTIFIED
 
 KEYS = [a.key for a in sd.analyses()]
 BY_KEY = {a.key: a for a in sd.analyses()}

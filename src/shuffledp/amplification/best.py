@@ -32,8 +32,9 @@ GAP = 0.01
 _ABOVE = 1.3
 # P(L > eps) - delta next to eps = 0, at the least; brackets of delta may take this much of rtol.
 _FALL, _SHARE = 0.3, 0.6
-# Steps up to where a bracket of another width says no more than the target, each twice the last.
-_STEPS = 8
+# Steps up to where a bracket of another width says no more than the target, from a sixteenth of
+# rtol on, each twice the last.
+_STEPS = 12
 
 
 class EpsilonAt(NamedTuple):
@@ -144,7 +145,7 @@ class Best:
         first = next(self.asked("upper", analysis), None)
         if first is None or not first[1].profiles or found.value <= 0.0:
             return found  # no bracket that could be asked narrower
-        epsilon, step = found.value, self.rtol
+        epsilon, step = found.value, self.rtol / 16.0
         for _ in range(_STEPS):
             if epsilon >= cap:
                 return start

@@ -115,21 +115,13 @@ class Comparison(Drawn, ByContent):
 
     def sheet(self) -> Sheet:
         """What a notebook shows: those that apply, then why the others do not."""
-        rows = [
-            (
-                row.analysis.key,
-                row.end,
-                outward(row.epsilon, up=row.end != "lower"),
-                "" if row.factor is None else f"{row.factor:.4g}",
-                "" if row.seconds is None else f"{row.seconds:.3f}",
-                row.note,
-            )
-            for row in self.applying()
-        ]
-        without = tuple(f"{r.analysis.key}: {r.note}" for r in self.rows if r.epsilon is None)
-        caption = f"eps at delta = {self.delta:g}, n = {self.n:,}"
         head = ("analysis", "end", "eps (nats)", "factor lost", "CPU seconds", "note")
-        return Sheet(caption, head, tuple(rows), without)
+        rows = tuple((*_shown(row), row.note) for row in self.applying())
+        without = tuple(f"{r.analysis.key}: {r.note}" for r in self.rows if r.epsilon is None)
+        return Sheet(self._caption(), head, rows, without)
+
+    def _caption(self) -> str:
+        return f"eps at delta = {self.delta:g}, n = {self.n:,}"
 
     def _draw(self, bands: Any, ax: Any) -> Any:
         """Eps (nats) of every analysis that applies: upper ends, lower ends and estimates."""
@@ -144,7 +136,7 @@ class Comparison(Drawn, ByContent):
             for label, end, marker in marks
             if any(r.end == end for r in rows)
         ]
-        words = f"central eps (nats) at delta = {self.delta:g}, n = {self.n:,}"
+        words = self._caption().replace("eps", "central eps (nats)", 1)
         names = [row.analysis.key for row in rows]
         return bands.draw_dots(ax, names, series, xlabel=words)
 
@@ -153,18 +145,22 @@ class Comparison(Drawn, ByContent):
         return f"Comparison(delta={self.delta:g}, n={self.n}, {count} of {all_} analyses apply)"
 
     def __str__(self) -> str:
-        lines = [f"eps at delta = {self.delta:g}, n = {self.n:,}"]
-        lines.append(f"{'analysis':30} {'end':9} {'eps':>11} {'factor':>8} {'seconds':>8}")
-        for row in self.applying():
-            epsilon = outward(row.epsilon, up=row.end != "lower")
-            factor = "" if row.factor is None else f"{row.factor:.4g}"
-            seconds = "" if row.seconds is None else f"{row.seconds:.3f}"
-            lines.append(
-                f"{row.analysis.key:30} {row.end:9} {epsilon:>11} {factor:>8} {seconds:>8}"
-            )
+        shape = "{:30} {:9} {:>11} {:>8} {:>8}"
+        lines = [self._caption(), shape.format("analysis", "end", "eps", "factor", "seconds")]
+        lines += [shape.format(*_shown(row)) for row in self.applying()]
         without = [row for row in self.rows if row.epsilon is None]
-        lines += [f"{row.analysis.key:30} {row.note}" for row in without]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"{row.analysis.key:30} {row.note}" for row in without)])
+
+
+def _shown(row: Row) -> tuple[str, str, str, str, str]:
+    """Name, end, eps rounded outward, factor and seconds."""
+    return (
+        row.analysis.key,
+        row.end,
+        outward(row.epsilon, up=row.end != "lower"),
+        "" if row.factor is None else f"{row.factor:.4g}",
+        "" if row.seconds is None else f"{row.seconds:.3f}",
+    )
 
 
 class _Accountant(Protocol):
