@@ -5,6 +5,7 @@ Figures are made without pyplot, so nothing global is touched and no display is 
 
 from __future__ import annotations
 
+import io
 import math
 import textwrap
 from collections.abc import Sequence
@@ -75,7 +76,7 @@ def save(figure: Figure, path: str | Path) -> str:
         return write(figure, held.path(path), Path(path).suffix.lower()[1:])
 
 
-def write(figure: Figure, path: str | Path, kind: str) -> str:
+def write(figure: Figure, path: str | Path | io.BytesIO, kind: str) -> str:
     """Draw into a file; the same figure gives the same bytes (no date is written).
 
     Returns
@@ -88,6 +89,13 @@ def write(figure: Figure, path: str | Path, kind: str) -> str:
     with boxes_in_silence():
         figure.savefig(path, format=kind, dpi=200, metadata=metadata[kind])
     return unshown
+
+
+def svg(figure: Figure) -> bytes:
+    """The figure as SVG, with letters as shapes: nothing is loaded to show it."""
+    held = io.BytesIO()
+    write(figure, held, "svg")
+    return held.getvalue()
 
 
 # ------------------------------------------------------------------------------- the figures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,12 +24,21 @@ class Theorem:
         Paper and theorem, or docs/theory.md and section.
     provenance : {"published", "proved here", "assumed"}
         Whether every step is in the literature, or one is an assumption that is printed.
+    steps : tuple of str
+        Ids of the theorems that were applied one after another; empty where it is the one that its
+        key names.
     """
 
     key: str
     title: str
     source: str
     provenance: Provenance
+    steps: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of all its steps, from which ``named`` makes it again."""
+        return self.steps or (self.key,)
 
     def serves(self, trust: Literal["all", "published"]) -> bool:
         """Whether an end that trusts all theorems, or published ones alone, may rest on it."""
@@ -42,6 +52,7 @@ class Theorem:
             title=f"{self.title}; {step.title}",
             source=f"{self.source}; {step.source}",
             provenance=weakest,
+            steps=(*self.ids, *step.ids),
         )
 
     def to_dict(self) -> dict[str, str]:
@@ -107,6 +118,7 @@ LABEL_STEALING_FAMILY = Theorem(
     "label stealing, all eps0-LDP mechanisms by five extreme laws",
     "docs/theory-stealing.md, Theorems 2.3, 3.1 and 5.3",
     "proved here",
+    ("label-stealing-family",),
 )
 ALIKE_TRIPLES = Theorem(
     "alike-triples",
@@ -524,3 +536,18 @@ SEVERAL_DATASET = Theorem(
     "post-processing; docs/theory-shufflers.md, Lemma 5.3",
     "published",
 )
+
+
+def named(ids: Sequence[str]) -> Theorem:
+    """The theorem of these steps, as ``Theorem.ids`` has them.
+
+    Raises
+    ------
+    KeyError
+        If no theorem has one of the ids.
+    """
+    known = {one.ids[0]: one for one in globals().values() if isinstance(one, Theorem)}
+    first, *rest = (known[name] for name in ids)
+    for step in rest:
+        first = first.with_step(step)
+    return first

@@ -17,14 +17,12 @@ from shuffledp.laws.sources import Source, dataset_pairs, lower_theorem
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import WIDTH, Candidate, Round
 from shuffledp.rounds.renyi import RenyiTail
+from shuffledp.statements import say
 
 # Where a bound of the Renyi divergence is finite at one order it is so at some tail.
 _ANY_ORDER = 2.0
 # How the upper end is computed; it takes nothing for granted.
-NO_SINGLE_PAIR = (
-    "no single pair of inputs is the worst at every eps: the largest over all pairs at each eps is "
-    "what is composed"
-)
+NO_SINGLE_PAIR = say("no-single-pair")
 
 
 # Relative widths of eps that are worth the time, of curves by finite laws and by pairs of cells;

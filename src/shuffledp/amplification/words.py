@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from shuffledp.laws.sources import Family, RatioFamily, Source
 from shuffledp.randomizers import Randomizer
+from shuffledp.statements import say
 
-HONEST = "all n messages are randomized as stated and reach the shuffler"
-SHUFFLER = "the analyst sees the messages in a uniformly random order and nothing else of them"
-ONE_ROUND = "one report per user and one round"
-SAME = "every user runs the same randomizer, chosen before any message is seen"
-SAME_FAMILY = "every user runs the same eps0-LDP randomizer, chosen before any message is seen"
-IN_ORDER = (
-    "every user runs the same eps0-LDP randomizer, or the i-th message of the "
-    "shuffled users is made by the i-th randomizer"
-)
-ADAPTIVE = (
-    "every randomizer is eps0-LDP for every history it may depend on; users are "
-    "shuffled first, then randomized one after another"
-)
-RATIO = (
-    "p, beta and q hold for the victim's two laws and every other user's law on one alphabet, "
-    "chosen before any message is seen"
-)
-RATIO_ADAPTIVE = (
-    "p, beta and q hold at every position and for every history; users are shuffled first, then "
-    "randomized one after another"
-)
+HONEST, SHUFFLER, ONE_ROUND = say("honest"), say("shuffler"), say("one-round")
+SAME, SAME_FAMILY = say("same"), say("same-family")
+IN_ORDER, ADAPTIVE = say("in-order"), say("adaptive")
+RATIO, RATIO_ADAPTIVE = say("ratio"), say("ratio-adaptive")
 
 
 def own_assumptions(source: Source) -> tuple[str, ...]:

@@ -2,99 +2,79 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
-from shuffledp.ball.one_bit import EXACT, EXACT_LOWER
-from shuffledp.ball.pairs import ordered_pairs, without_limit
-from shuffledp.ball.statements import ALONE, GENERIC
-from shuffledp.bounds.local import log_local_delta
-from shuffledp.bounds.stealing_claims import log_delta_stealing
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import SILENT, Check, Report, Verdict
-from shuffledp.certificate.composed import decide_composed
-from shuffledp.certificate.expected import (
-    AnyClaim,
-    is_protocol,
-    nothing_claimed,
-    statement_fault,
-)
-from shuffledp.certificate.messages import MESSAGES, message_call
-from shuffledp.certificate.model import (
-    Certificate,
-    ComposedClaim,
-    ComposedWitness,
-    Scenario,
-    SumsWitness,
-    Witness,
-)
-from shuffledp.certificate.one_bit import holds_for_all, log_delta_others
-from shuffledp.certificate.one_round import log_delta
-from shuffledp.certificate.sums import (
-    decide_sums,
-    is_sums,
-)
-from shuffledp.certificate.widened import widened_at
+from shuffledp.certificate.curves import Curve, compared, curve_of
+from shuffledp.certificate.model import Claim, Witness
+from shuffledp.certificate.setting import LOCAL, Setting
+from shuffledp.certificate.widened import Target, one_user
+from shuffledp.certificate.witness import witness_fault
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.rounds import LossPair, stated_above, stated_below
+from shuffledp.rounds.total import Total
 
-__all__ = [
-    "FAR",
-    "WIDTHS",
-    "check_claim",
-    "claimed_at",
-    "left_over",
-    "number_fault",
-    "shown",
-    "target_fault",
-]
+__all__ = ["check_claim", "composed_again", "or_undecided", "shown"]
 
-# Each is tried only if the one before could not tell.
-WIDTHS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
-# A bracket that much wider than asked for is not narrowed by asking for less.
-_MISSED = 3.0
-# Randomizers that are eps0-LDP, so that a bound for all of these is none below theirs.
-_MEMBERS: dict[str, dict[str, Any]] = {
-    "binary-rr": {"name": "binary-rr"},
-    "3-rr": {"name": "k-rr", "k": 3},
-}
+Answer = tuple[Verdict, str]
 # A number is its logarithm's exponential, rounded outward in some digits of the last place.
 _AGREE = 1e-13
-STEALING = "label-stealing"
-# In log delta: a bound that far above a claim is not what was claimed. Half of that may be due to
-# the cells of a bound with one distinguished gain.
-FAR = 1e-2
+# What log delta of one round at delta/T may be off by, relatively, in floats.
+_SLACK = 1e-12
+# Relative widths of delta at the dots of a lower end; each is tried only if the one before could
+# not tell.
+_WIDTHS = (1e-3, 1e-4, 1e-5)
+# Rounds are composed again to this relative width of delta, with so many bits more.
+_FINER, _MORE_BITS = 5e-5, 64
 
 
 def check_claim(
-    certificate: Certificate, scenario: Scenario, claim: AnyClaim, report: Report = SILENT
+    setting: Setting, claim: Claim, eps0: float | None, report: Report = SILENT
 ) -> Check:
-    """Recompute one end, or say why it is undecided."""
-    words = f"{claim.end} {certificate.quantity} {shown(claim)}"
-    if isinstance(claim, ComposedClaim):
-        words += f" after {certificate.rounds:,} rounds"
-    if claim.trust == "published" and certificate.deployment.content.accounting.trust == "all":
+    """Recompute one end, or say why it is undecided.
+
+    Parameters
+    ----------
+    setting : Setting
+        What it is about.
+    claim : Claim
+        The claim.
+    eps0 : float or None
+        The local guarantee that the certificate gives, which is checked apart.
+    report : callable
+        Told what is being recomputed.
+    """
+    words = f"{claim.end} {claim.quantity} {shown(claim)}"
+    if claim.rounds > 1:
+        words += f" after {claim.rounds:,} rounds"
+    if claim.trust == "published" and setting.content.accounting.trust == "all":
         words += " (published theorems)"
-    verdict, how = or_undecided(lambda: _decide(certificate, scenario, claim, report))
-    return Check(scenario.name, words, verdict, how)
+    verdict, how = or_undecided(lambda: _decide(setting, claim, eps0, report))
+    return Check(setting.name, words, verdict, how)
 
 
-def or_undecided(decide: Callable[[], tuple[Verdict, str]]) -> tuple[Verdict, str]:
+def or_undecided(decide: Callable[[], Answer]) -> Answer:
     """What is decided of a claim; undecided, and why, where it cannot be recomputed."""
     try:
         return decide()
     except (NotCertified, ParameterError) as error:
-        return "undecided", str(error)
+        return "undecided", f"not checked: {error}"
     except ArithmeticError:
         # Numbers of a witness that nobody would write: they prove nothing.
-        return "undecided", "a number of the witness leaves the range of floats"
+        return "undecided", "not checked: a number of the witness leaves the range of floats"
     except (TypeError, ValueError, RecursionError) as error:
         # Nor does what is no witness of this mechanism, wherever that shows.
-        return "undecided", f"not to be recomputed as it is written: {type(error).__name__}"
+        kind = type(error).__name__
+        return "undecided", f"not checked: not to be recomputed as it is written: {kind}"
 
 
-def shown(claim: Any) -> str:
+def shown(claim: Claim) -> str:
     """The number that is claimed, or its logarithm where that is all there is of it."""
     if claim.value is None:
         return "not claimed"
@@ -103,59 +83,76 @@ def shown(claim: Any) -> str:
     return repr(claim.value)
 
 
-def _decide(
-    certificate: Certificate, scenario: Scenario, claim: AnyClaim, report: Report
-) -> tuple[Verdict, str]:
-    fault = (
-        target_fault(certificate)
-        or statement_fault(certificate, claim, scenario.name)
-        or number_fault(certificate, claim)
-    )
+def _decide(setting: Setting, claim: Claim, eps0: float | None, report: Report) -> Answer:
+    fault = _question_fault(setting, claim) or _grounds_fault(setting, claim)
     if fault:
         return "does not hold", fault
-    if nothing_claimed(claim) or claim.witness is None:
+    witness = claim.witness
+    if claim.nothing or witness is None:
         return "holds", "nothing is claimed"
-    if claim.end == "upper" and certificate.quantity == "delta" and claim.value == 1.0:
+    if claim.end == "upper" and claim.quantity == "delta" and claim.value == 1.0:
         return "holds", "trivially"
-    at = widened_at(certificate, claim, scenario.name, claimed_at(certificate, claim))
+    at: tuple[float, Target] | None = _claimed_at(claim)
+    if setting.one.widened and claim.end == "upper" and math.isfinite(at[0]):
+        at = one_user(setting, *at, guarantee=eps0, analysis=witness.analysis)
     if at is None:
         return "does not hold", "the order's distance from uniform alone costs more than is claimed"
-    epsilon, targets = at
-    if is_sums(certificate):
-        return decide_sums(certificate, scenario, claim, at=(epsilon, targets), report=report)
-    if isinstance(claim, ComposedClaim):
-        return decide_composed(
-            certificate,
-            scenario,
-            claim,
-            at=(epsilon, targets),
-            calls=_calls(certificate, claim),
-            compare=_compare,
-            report=report,
-        )
-    calls = list(_calls(certificate, claim))
-    parameters = certificate.deployment.content.randomizer
-    if is_protocol(parameters) and claim.witness.analysis != "local":
-        upper = claim.end == "upper"
-        call = message_call(parameters, users=scenario.n, upper=upper)
-        # Both directions: an upper end has to hold for each, a lower one is of one of them.
-        both = [call | {"swap": swap} for swap in (False, True)]
-        calls = both if upper else [call | {"swap": claim.witness.swap}]
-    return _compare(calls, scenario.n, epsilon, targets, upper=claim.end == "upper")
+    if setting.rounds > 1 and witness.analysis == LOCAL and not witness.basic:
+        return _adds_up(setting, claim, eps0)
+    curve = curve_of(setting, claim, witness, eps0)
+    if witness.basic:
+        return _basic(curve, setting.rounds, *at, upper=claim.end == "upper")
+    if witness.dots is None:
+        return curve.decide(*at)
+    return _composed(setting, claim, witness, curve, at, report)
 
 
-def target_fault(certificate: Certificate) -> str:
-    """Whether what is bounded, and at what, is what the deployment asks for."""
-    target = certificate.deployment.content.target
-    same = (certificate.quantity, certificate.at) == (target.quantity, target.value)
-    return "" if same else f"the deployment asks for {target.quantity} at {target.value!r}"
+# --------------------------------------------------------------------------- beside the number
 
 
-def number_fault(certificate: Certificate, claim: Any) -> str:
+def _question_fault(setting: Setting, claim: Claim) -> str:
+    """Whether what is bounded, at what, of which neighbours, is what the deployment asks for."""
+    target = setting.content.target
+    if (claim.quantity, claim.at) != (target.quantity, target.value):
+        return f"the deployment asks for {target.quantity} at {target.value!r}"
+    if claim.n != setting.n:
+        return f"n = {claim.n:,}: wanted {setting.n:,}, {setting.how}"
+    if claim.relation != setting.relation.to_dict():
+        return f"relation: wanted {setting.relation.to_dict()!r}"
+    return ""
+
+
+def _grounds_fault(setting: Setting, claim: Claim) -> str:
+    """What is wrong with what a claim says beside its number; empty if nothing is.
+
+    Theorem and assumptions, and what its witness gives, have to be what follows from the setting
+    and the analysis.
+    """
+    if claim.nothing:
+        empty = not (claim.theorem or claim.assumptions or claim.witness) and claim.log is None
+        return "" if empty else "wanted no theorem, witness or assumption where nothing is claimed"
+    witness = claim.witness
+    if claim.value is None or witness is None:
+        what = "number" if claim.value is None else "witness"
+        return f"no {what} is given for an end that is not trivial"
+    wanted = setting.grounds(claim.end, witness.analysis, basic=bool(witness.basic))
+    if wanted is None:
+        name = setting.mechanism["name"]
+        return f"a {claim.end} end of {name} cannot rest on {witness.analysis}"
+    if claim.trust == "published" and wanted.theorem.provenance != "published":
+        return f"its theorem is not published: {wanted.theorem.source}"
+    if tuple(claim.theorem) != wanted.theorem.ids:
+        return f"theorem: wanted {', '.join(wanted.theorem.ids)}"
+    if tuple(claim.assumptions) != wanted.ids:
+        return f"not the assumptions of its theorem: wanted {', '.join(wanted.ids)}"
+    return _number_fault(claim) or witness_fault(setting, claim, witness)
+
+
+def _number_fault(claim: Claim) -> str:
     """Whether a number and its logarithm, which deltas have, are the same claim."""
     if claim.value is not None and math.copysign(1.0, claim.value) < 0.0:
         return f"{claim.value!r}: wanted no sign"
-    if certificate.quantity == "epsilon":
+    if claim.quantity == "epsilon":
         return "" if claim.log is None else "log: wanted null, for an epsilon"
     if claim.value is None or (claim.value == 0.0 and claim.log is None):
         return ""
@@ -171,215 +168,169 @@ def number_fault(certificate: Certificate, claim: Any) -> str:
     return "" if agree else "the number and its logarithm disagree"
 
 
-def claimed_at(certificate: Certificate, claim: Any) -> tuple[float, tuple[float, float]]:
+def _claimed_at(claim: Claim) -> tuple[float, Target]:
     """Where delta is recomputed, and the float below and above the log it is compared with."""
     value = float(claim.value or 0.0)
-    if certificate.quantity == "epsilon":
-        return value, _log_around(certificate.at)
+    if claim.quantity == "epsilon":
+        return value, _logs_of(claim.at)
     if claim.log is None:
-        return certificate.at, (-math.inf, -math.inf)
+        return claim.at, (-math.inf, -math.inf)
     if value == 0.0:
-        return certificate.at, (claim.log, claim.log)
-    low, high = _log_around(value)
+        return claim.at, (claim.log, claim.log)
+    low, high = _logs_of(value)
     # Number and logarithm are both claimed: the stronger of the two is checked.
-    stronger = (
-        (min(low, claim.log), min(high, claim.log))
-        if claim.end == "upper"
-        else (max(low, claim.log), max(high, claim.log))
-    )
-    return certificate.at, stronger
+    stronger = min if claim.end == "upper" else max
+    return claim.at, (stronger(low, claim.log), stronger(high, claim.log))
 
 
-def _log_around(value: float) -> tuple[float, float]:
+def _logs_of(value: float) -> Target:
+    """Floats below and above the log of a value."""
+    if value == 0.0:
+        return -math.inf, -math.inf
     log = math.log(value)
-    ulps = 2.0 * math.ulp(log)
-    return log - ulps, log + ulps
+    return log - 2.0 * math.ulp(log), log + 2.0 * math.ulp(log)
 
 
-def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]]:
-    """Arguments of log_delta; an upper end has to hold for all of them."""
-    parameters = certificate.deployment.content.randomizer
-    witness = claim.witness
-    if witness is None or isinstance(witness, SumsWitness):
-        return
-    by_blanket = isinstance(witness, ComposedWitness) and witness.frees is not None
-    # Of values by label stealing those without free numbers are the blanket's, or of a family the
-    # clone's.
-    instead = "stronger-clone" if parameters["name"] == GENERIC else "blanket"
-    analysis = instead if by_blanket else witness.analysis
-    if analysis in {"clone", "stronger-clone"}:
-        eps0 = parameters.get("eps0", certificate.local_guarantee)
-        if eps0 is None:
-            raise ParameterError("eps0 is missing: a clone bound wanted a local guarantee")
-        if "eps0" not in parameters and left_over(parameters, eps0) > -math.inf:
-            raise NotCertified(f"{eps0!r} is no local guarantee of every two values")
-        yield {"mechanism": {"name": "generic", "eps0": eps0}, "analysis": analysis}
-        return
-    if witness.analysis in {STEALING, ALONE} and not by_blanket:
-        yield {
-            "mechanism": parameters,
-            "analysis": witness.analysis,
-            "free": _free_numbers(witness),
-        }
-        return
-    if witness.analysis in {EXACT, EXACT_LOWER}:
-        yield {
-            "mechanism": parameters,
-            "analysis": witness.analysis,
-            **_held(witness),
-        }
-        return
-    if witness.analysis == "dataset":
-        yield {
-            "mechanism": _member(parameters, witness.member),
-            "analysis": "dataset",
-            "x0": witness.x0,
-            "x1": witness.x1,
-            "x2": witness.x2,
-            "swap": witness.swap,
-        }
-        return
-    if witness.analysis == MESSAGES:
-        return
-    for x0, x1 in ordered_pairs(parameters):
-        yield {"mechanism": _member(parameters), "analysis": analysis, "x0": x0, "x1": x1}
+# ------------------------------------------------------------------------------- several rounds
 
 
-def left_over(parameters: Mapping[str, Any], eps0: float) -> float:
-    """log of the divergence that is left at eps0, of any two values; -inf if none is."""
-    mechanism = without_limit(parameters)
-    return max(log_local_delta(mechanism, x0, x1, eps0).high for x0, x1 in ordered_pairs(mechanism))
+def _adds_up(setting: Setting, claim: Claim, eps0: float | None) -> Answer:
+    """Whether the claim is no better than the sum of the local guarantees."""
+    times = f"{setting.rounds:,} times the local guarantee"
+    claimed = claim.value if claim.quantity == "epsilon" else claim.at
+    if eps0 is None or claimed is None:
+        return "does not hold", "no local guarantee is given"
+    if Fraction(claimed) >= Fraction(eps0) * setting.rounds:
+        return "holds", f"at least {times}"
+    return "does not hold", f"less than {times}"
 
 
-def _free_numbers(witness: Witness) -> Any:
-    """What a bound by label stealing leaves free, as its claim has it."""
-    return [numbers.model_dump() for numbers in witness.free or ()]
+def _basic(curve: Curve, rounds: int, epsilon: float, target: Target, *, upper: bool) -> Answer:
+    """One round at eps/T and delta/T from above; one round as it is from below."""
+    if not upper:
+        return curve.decide(epsilon, target)
+    log = math.log(rounds)
+    # What is far below one rounds by more.
+    slack = _SLACK * (1.0 + abs(target[0]) + abs(target[1]))
+    lowered = (target[0] - log - slack, target[1] - log + slack)
+    share = math.nextafter(epsilon / rounds, -math.inf)
+    verdict, how = curve.decide(max(share, 0.0), lowered)
+    return verdict, f"one round at eps/{rounds}, delta/{rounds}: {how}"
 
 
-def _held(witness: Witness) -> dict[str, Any]:
-    """Who holds what, of one data set; nothing where all of them are looked at."""
-    if witness.others is None:
-        return {}
-    return {"x0": witness.x0, "x1": witness.x1, "others": witness.others}
+def _composed(
+    setting: Setting,
+    claim: Claim,
+    witness: Witness,
+    curve: Curve,
+    at: tuple[float, Target],
+    report: Report,
+) -> Answer:
+    """All rounds, or all coordinates that a neighbour changes, from one's values at dots.
+
+    Each value is recomputed, then the loss law of their chords is composed again.
+    """
+    upper, sums = claim.end == "upper", setting.sums
+    if fault := _dots_fault(witness, upper=upper):
+        return "does not hold", fault
+    what = "round" if sums is None else "coordinate"
+    # Of a lower end those coordinates whose sums have the same pair of laws.
+    times = setting.rounds
+    if sums is not None:
+        times = sums.changed if upper else sums.falling
+    dots, values, ends = witness.dots or [], witness.values or [], witness.ends or []
+    verdict, how = (
+        _values_hold(curve, dots, values, what, report)
+        if upper
+        else _ends_hold(curve, dots, ends, what, report)
+    )
+    if verdict != "holds":
+        return verdict, how
+    report(f"{setting.name}: composing {times:,} {what}s")
+    pair = stated_above(dots, values) if upper else stated_below(dots, ends)
+    found = composed_again(pair, times, at[0], swap=bool(witness.swap) and not upper)
+    words = f"{how} ({witness.analysis}); {times:,} {what}s composed, "
+    if found[1] == -math.inf:
+        return compared(found, at[1], upper=upper), f"{words}delta is exactly 0"
+    middle = found[1] if found[0] == -math.inf else 0.5 * (found[0] + found[1])
+    return compared(found, at[1], upper=upper), words + apart("delta", middle, at[1][0])
 
 
-def _member(parameters: Mapping[str, Any], member: str | None = None) -> dict[str, Any]:
-    """What is checked: the mechanism, or for a family the member its lower end is of."""
-    if parameters["name"] == "generic":
-        return {**_MEMBERS[member or "binary-rr"], "eps0": parameters["eps0"]}
-    if member is not None:
-        raise NotCertified(f"witness.member = {member!r}: wanted none, of one mechanism")
-    return dict(parameters)
+def composed_again(pair: LossPair, rounds: int, epsilon: float, *, swap: bool) -> Target:
+    """Ends of log delta of rounds of one law, finer and with more bits than they were issued by.
+
+    Parameters
+    ----------
+    pair : LossPair
+        Laws of the losses of one round, in both directions.
+    rounds : int
+        How many.
+    epsilon : float
+        eps >= 0.
+    swap : bool
+        The other direction.
+    """
+    law = pair.backward if swap else pair.forward
+    found = Total([(law, rounds)]).log_delta(epsilon, rel=_FINER, bits=_MORE_BITS)
+    return found.low, found.high
 
 
-def _compare(
-    calls: list[dict[str, Any]],
-    n: int,
-    epsilon: float,
-    target: tuple[float, float],
-    *,
-    upper: bool,
-) -> tuple[Verdict, str]:
-    worst: Verdict = "holds"
-    closest = -math.inf
-    how = ""
-    for call in calls:
-        verdict, bracket, width = _one(call, n, epsilon, target, upper=upper)
-        distance = bracket[1] if upper else -bracket[0]
-        if not how or distance > closest or verdict != "holds":
-            closest, how = distance, _how(call, bracket, target, width)
+def _dots_fault(witness: Witness, *, upper: bool) -> str:
+    """What is wrong with dots and the values there, in words; empty if nothing is."""
+    dots = witness.dots or []
+    rows: list[Any] = [witness.values] if upper else [row for e in witness.ends or () for row in e]
+    if not rows or any(row is None or len(row) != len(dots) for row in rows):
+        return "as many values as dots are wanted"
+    if dots[0] != 0.0 or any(not a < b for a, b in itertools.pairwise(dots)):
+        return "dots: wanted 0 and increasing numbers"
+    return ""
+
+
+def _values_hold(
+    curve: Curve, dots: list[float], values: list[float], what: str, report: Report
+) -> Answer:
+    """Whether every value is at least one round's delta at its eps."""
+    undecided = ""
+    for k, (epsilon, value) in enumerate(zip(dots, values, strict=True)):
+        report(f"one {what}, value {k + 1} of {len(values)}")
+        if value >= 1.0:
+            continue
+        verdict, how = curve.value(k, epsilon, _logs_of(value))
+        words = f"one {what} at eps = {epsilon:.6g}: {how}"
         if verdict == "does not hold":
-            return verdict, how
-        if verdict == "undecided":
-            worst = verdict
-    many = f"; {len(calls)} ordered pairs" if len(calls) > 2 else ""
-    return worst, how + many
+            return verdict, words
+        undecided = words if verdict == "undecided" else undecided
+    if undecided:
+        return "undecided", undecided
+    return "holds", f"{len(values)} values of one {what}"
 
 
-def _one(
-    call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float], *, upper: bool
-) -> tuple[Verdict, tuple[float, float], float]:
-    if call["analysis"] in {STEALING, ALONE}:
-        return _stolen(call, n, epsilon, target)
-    if call["analysis"] in {EXACT, EXACT_LOWER}:
-        return _searched(call, n, epsilon, target)
-    asked: dict[str, Any] = {"n": n, **call}
-    bracket, width = (-math.inf, 0.0), math.inf
-    for width in WIDTHS:
-        bracket = log_delta(**asked, epsilon=epsilon, rel=width)
-        low, high = bracket
-        if high <= target[0] if upper else low >= target[1]:
-            return "holds", bracket, width
-        if low > target[1] if upper else high < target[0]:
-            return "does not hold", bracket, width
-        if bracket.width > _MISSED * width:
-            break
-    return "undecided", bracket, width
+def _ends_hold(curve: Curve, dots: list[float], ends: Any, what: str, report: Report) -> Answer:
+    """Whether all values are on their side of one round's delta for the pair, and for its swap."""
+    for swap, rows in enumerate(ends):
+        bracket = curve.bracket(swap=bool(swap))
+        for k, epsilon in enumerate(dots):
+            report(f"one {what}{' swapped' * swap} from below, {k + 1} of {len(dots)}")
+            low, high = rows[0][k], rows[1][k]
+            verdict = _between(lambda width, at=epsilon, of=bracket: of(at, width), low, high)
+            if verdict != "holds":
+                return verdict, f"one {what} at eps = {epsilon:.6g}: {_OUTSIDE[verdict]}"
+    return "holds", f"{len(dots)} values of one {what} from below"
 
 
-def _stolen(
-    call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float]
-) -> tuple[Verdict, tuple[float, float], float]:
-    """A bound by label stealing with the claim's own free numbers: an upper end, no bracket."""
-    guess = target[0] if math.isfinite(target[0]) else None
-    if "along" in call:
-        high = call["along"](call["free"], epsilon, target[0])
-    else:
-        high = log_delta_stealing(
-            call["mechanism"],
-            call["free"],
-            n=n,
-            epsilon=epsilon,
-            guess=guess,
-            jump=call["analysis"] == ALONE,
-        )
-    bracket = (-math.inf, high)
-    if high <= target[0]:
-        return "holds", bracket, 0.0
-    # What is little above may be no more than a step that was chosen otherwise.
-    return "does not hold" if high > target[1] + FAR else "undecided", bracket, 0.0
+_OUTSIDE = {"does not hold": "delta is not between its ends", "undecided": "not certainly between"}
 
 
-def _searched(
-    call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float]
-) -> tuple[Verdict, tuple[float, float], float]:
-    """One-bit reports: all data sets, or the one that is named."""
-    mechanism = call["mechanism"]
-    if call["analysis"] == EXACT:
-        holds, seen = holds_for_all(mechanism, n=n, epsilon=epsilon, log_claimed=target[0])
-        # Where it fails a data set was seen whose delta is not below that.
-        wrong = not holds and seen > target[1]
-        verdict: Verdict = "holds" if holds else "does not hold" if wrong else "undecided"
-        return verdict, (seen, seen), 0.0
-    data = {key: call[key] for key in ("x0", "x1", "others")}
-    bracket = log_delta_others(mechanism, **data, n=n, epsilon=epsilon)
-    if bracket[0] >= target[1]:
-        return "holds", bracket, 0.0
-    return "does not hold" if bracket[1] < target[0] else "undecided", bracket, 0.0
-
-
-def _how(
-    call: dict[str, Any], bracket: tuple[float, float], target: tuple[float, float], width: float
-) -> str:
-    where = ""
-    if call["analysis"] in {STEALING, ALONE}:
-        far = apart("the bound is", bracket[1], target[0])
-        return f"{call['analysis']}, its free numbers as given: {far}"
-    if call["analysis"] == EXACT:
-        far = apart("the bound is", bracket[1], target[0])
-        return f"{call['analysis']}, all data sets: {far}"
-    if "others" in call:
-        held = ", ".join(f"{count:,} others {x}" for x, count in call["others"])
-        where = f" ({call['x0']}, {call['x1']}; {held})"
-    elif "x0" in call:
-        where = f" ({call['x0']}, {call['x1']}" + (
-            f"; others {call['x2']})" if "x2" in call else ")"
-        )
-        where += " swapped" if call.get("swap") else ""
-    if bracket[1] == -math.inf:
-        return f"{call['analysis']}{where}: delta is exactly 0"
-    middle = 0.5 * (bracket[0] + bracket[1])
-    if not math.isfinite(target[0]):
-        return f"{call['analysis']}{where}: log delta is {middle:.6g}, and 0 was claimed"
-    far = apart("delta", middle, target[0])
-    return f"{call['analysis']}{where}: {far} (balls: {width:.0e})"
+def _between(bracket: Callable[[float], Target], below: float, above: float) -> Verdict:
+    """Whether delta, in a bracket of a given relative width, is between two values for sure."""
+    low, high = _logs_of(below)[1], _logs_of(above)[0] if above < 1.0 else 0.0
+    for width in _WIDTHS:
+        try:
+            found = bracket(width)
+        except NotCertified:
+            return "undecided"
+        if low <= found[0] and found[1] <= high:
+            return "holds"
+        if found[1] < _logs_of(below)[0] or found[0] > high:
+            return "does not hold"
+    return "undecided"

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from shuffledp.certificate.model import FORMAT, FORMAT_ROUNDS, Certificate, to_dict
+from shuffledp.certificate.model import FORMAT, Certificate, CrowdCertificate, to_dict
 from shuffledp.deployment.messages import one_line
 from shuffledp.errors import ParameterError, unreadable
 
-_LARGEST_FILE = 1 << 28
+# How the formats of all versions begin.
+_OTHERS = ("shuffledp-certificate/", "shuffledp-crowd-certificate/")
+_LARGEST_FILE = 1 << 28  # bytes: a thousand times as many as an account writes
 _LONGEST_SHOWN = 80  # of a value in a message, as in errors.py
 _MOST_DIGITS = 400  # of a whole number: as many as the largest float has, and some
-Written = TypeVar("Written", bound=BaseModel)
 
 
 def read(path: str | Path) -> Certificate:
@@ -27,14 +27,26 @@ def read(path: str | Path) -> Certificate:
     ParameterError
         If there is no such file, it is not JSON, or it is not a certificate of this format.
     """
-    return plain(path, loaded(path))
-
-
-def plain(path: str | Path, found: Any) -> Certificate:
-    """What was read as a certificate of one mechanism; ``path`` starts every message."""
-    if isinstance(found, dict) and found.get("format") not in (FORMAT, FORMAT_ROUNDS):
-        raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}")
-    return as_written(path, found, Certificate, to_dict)
+    found = loaded(path)
+    if isinstance(found, dict) and found.get("format") != FORMAT:
+        again = ""
+        if str(found.get("format")).startswith(_OTHERS):
+            again = "; issue it again with `shuffledp account DEPLOYMENT.toml`"
+        raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}{again}")
+    try:
+        groups = "group" in found["deployment"]["content"]
+    except (TypeError, KeyError):
+        groups = False
+    kind = CrowdCertificate if groups else Certificate
+    try:
+        # Through JSON mode, where a list may stand for a tuple and the rest stays strict.
+        certificate = kind.model_validate_json(json.dumps(found))
+    except ValidationError as error:
+        raise ParameterError(f"{path}: {one_line(error, kind)}") from None
+    odd = first_difference(found, to_dict(certificate))
+    if odd:
+        raise ParameterError(f"{path}: {odd}")
+    return certificate
 
 
 def loaded(path: str | Path) -> Any:
@@ -60,27 +72,6 @@ def loaded(path: str | Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         why = f"{unreadable(error)}; wanted a certificate, a JSON file"
         raise ParameterError(f"certificate {str(path)!r}: {why}") from None
-
-
-def as_written(
-    path: str | Path, found: Any, kind: type[Written], content: Callable[[Written], Any]
-) -> Written:
-    """What was read as one of these; ``content`` is what one is written as.
-
-    Raises
-    ------
-    ParameterError
-        If it is none, or would be written otherwise: nothing filled in, rounded or put in order.
-    """
-    try:
-        # Through JSON mode, where a list may stand for a tuple and the rest stays strict.
-        certificate = kind.model_validate_json(json.dumps(found))
-    except ValidationError as error:
-        raise ParameterError(f"{path}: {one_line(error, kind)}") from None
-    odd = first_difference(found, content(certificate))
-    if odd:
-        raise ParameterError(f"{path}: {odd}")
-    return certificate
 
 
 def first_difference(given: Any, wanted: Any, path: str = "") -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from shuffledp.ball.parameters import check_parameters
-from shuffledp.certificate.checks import Check, Verdict, said
-from shuffledp.certificate.decide import left_over
-from shuffledp.certificate.model import Certificate
-from shuffledp.certificate.sums import is_sums, sums_guarantee_fault
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.certificate.checks import Check, said
+from shuffledp.certificate.curves import left_over
+from shuffledp.certificate.decide import Answer, or_undecided
+from shuffledp.certificate.setting import Setting
+from shuffledp.deployment.model import GENERIC
+from shuffledp.views.datasets import local_guarantee
 
 __all__ = ["guarantee_check", "parameters_check"]
 
@@ -20,64 +19,50 @@ __all__ = ["guarantee_check", "parameters_check"]
 _LARGEST_GUARANTEE = 299.0
 
 
-def parameters_check(certificate: Certificate) -> Check:
+def parameters_check(setting: Setting, where: str) -> Check:
     """That the mechanism's table has the parameters it has here, and no other."""
-    parameters = certificate.deployment.content.randomizer
-    claim = f"parameters of {parameters['name']}"
-    try:
-        check_parameters(parameters)
-    except ParameterError as error:
-        return Check("file", claim, "does not hold", str(error))
-    except NotCertified as error:
-        return Check("file", claim, "undecided", str(error))
-    return Check("file", claim, "holds", "those of its definition, all given")
+
+    def decide() -> Answer:
+        check_parameters(setting.mechanism)
+        return "holds", "those of its definition, all given"
+
+    verdict, how = or_undecided(decide)
+    return Check(where, f"parameters of {setting.mechanism['name']}", verdict, how)
 
 
-def guarantee_check(certificate: Certificate) -> Check:
-    """That no two values' reports differ by more, or that none is left out where there is one."""
-    eps0 = certificate.local_guarantee
-    parameters = certificate.deployment.content.randomizer
-    if is_sums(certificate):
-        return _sums_guarantee(certificate)
-    claim = f"local guarantee eps0 <= {eps0!r}, of any two values"
-    if eps0 is None:
-        return _no_guarantee(parameters)
-    if parameters["name"] == "generic":
-        return Check("file", claim, said(eps0 >= parameters["eps0"]), "eps0 of the family")
-    try:
-        worst = left_over(parameters, eps0)
-    except (NotCertified, ParameterError) as error:
-        return Check("file", claim, "undecided", str(error))
-    verdict: Verdict = "holds" if worst == -math.inf else "does not hold"
-    left = "no divergence is left" if verdict == "holds" else f"log delta up to {worst:.6g} is left"
-    if verdict != "holds" and eps0 >= parameters.get("eps0", math.inf):
-        # Equality at eps0 itself: rounding leaves a remainder that says nothing.
-        verdict = "undecided"
-    return Check("file", claim, verdict, f"local divergence at eps0: {left}")
+def guarantee_check(setting: Setting, eps0: float | None, where: str) -> Check:
+    """That no two neighbours' reports differ by more, or that none is left out where there is one.
 
-
-def _sums_guarantee(certificate: Certificate) -> Check:
-    """Of all coordinates that a neighbour changes, or that none is left out where there is one."""
-    eps0 = certificate.local_guarantee
-    claim = f"local guarantee eps0 <= {eps0!r}, of any two neighbours' reports"
-    if eps0 is None:
-        claim = "no pure local guarantee is claimed"
-    try:
-        fault = sums_guarantee_fault(certificate)
-    except (NotCertified, ParameterError) as error:
-        return Check("file", claim, "undecided", str(error))
-    return Check("file", claim, said(not fault), fault or "log ratios of the coordinates changed")
-
-
-def _no_guarantee(parameters: Mapping[str, Any]) -> Check:
-    """That none is left out where there is one."""
+    Parameters
+    ----------
+    setting : Setting
+        One round of the mechanism.
+    eps0 : float or None
+        What is claimed, in nats; None: that there is none.
+    where : str
+        Where the check stands.
+    """
     claim = "no pure local guarantee is claimed"
-    if parameters["name"] == "generic":
-        return Check("file", claim, "does not hold", "the family has one")
-    try:
-        left = left_over(parameters, _LARGEST_GUARANTEE)
-    except (NotCertified, ParameterError) as error:
-        return Check("file", claim, "undecided", str(error))
-    if left == -math.inf:
-        return Check("file", claim, "does not hold", "the mechanism has one")
-    return Check("file", claim, "holds", f"something is left at eps = {_LARGEST_GUARANTEE:g}")
+    if eps0 is not None:
+        whose = "two values" if setting.sums is None else "two neighbours' reports"
+        claim = f"local guarantee eps0 <= {eps0!r}, of any {whose}"
+    return Check(where, claim, *or_undecided(lambda: _decide(setting, eps0)))
+
+
+def _decide(setting: Setting, eps0: float | None) -> Answer:
+    parameters, asked = setting.mechanism, _LARGEST_GUARANTEE if eps0 is None else eps0
+    if setting.sums is not None:
+        holds, how = asked >= local_guarantee(setting.sums), "log ratios of the changed coordinates"
+    elif parameters["name"] == GENERIC:
+        holds, how = asked >= parameters["eps0"], "eps0 of the family"
+    else:
+        worst = left_over(parameters, asked)
+        holds = worst == -math.inf
+        how = "no divergence is left" if holds else f"log delta up to {worst:.6g} is left"
+        how = f"local divergence at eps = {asked:g}: {how}"
+        if not holds and eps0 is not None and eps0 >= parameters.get("eps0", math.inf):
+            # Equality at eps0 itself: rounding leaves a remainder that says nothing.
+            return "undecided", how
+    if eps0 is None:
+        return said(not holds), f"the mechanism has one: {how}" if holds else how
+    return said(holds), how

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.ball.messages import is_protocol
 from shuffledp.ball.outputs import positive
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.local import log_local_delta
 from shuffledp.bounds.profile import Profile
-from shuffledp.certificate.messages import is_protocol
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.pairs import Pair, blanket_pair, dataset_pair, message_pair
 from shuffledp.mechanism import mechanism_from_dict

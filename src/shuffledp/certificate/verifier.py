@@ -1,54 +1,35 @@
 """Check a certificate by ball arithmetic, with more bits and finer cells than wrote it.
 
-The claimed numbers and the mechanism's parameters come from the certificate. The output laws are
-rebuilt from the mechanism's definition and the divergence is recomputed in balls, so that a claim
-is decided, rounding included, or said to be undecided. The laws and the kernel are those of the
-library, but nothing is searched for. A bracket of a profile that is far from an estimate in plain
-floats is refused. What stands beside the numbers (theorems, provenance, assumptions, privacy unit,
-neighbouring relation) is compared with what the verifier's own tables say of the mechanism; what is
-not looked at is listed by ``not_checked``. Theorems are cited, not proved again: that the recorded
-pairs dominate all others, and that an analysis is valid,
-is what the sources say.
+The claimed numbers and the mechanism's parameters come from the certificate. The setting of each
+claim follows from the deployment, and its delta is recomputed in balls at the claim's witness, so
+that a claim is decided, rounding included, or said to be undecided. Nothing is searched for. A
+bracket of a profile that is far from an estimate in plain floats is refused. Mechanisms' laws, the
+kernel and the tables of theorems and sentences are those of the library that issues certificates:
+``not_checked`` says so, and lists what else is not looked at.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from shuffledp.certificate.checks import (
-    CITED,
-    SILENT,
-    Check,
-    Checks,
-    Report,
-    other_name,
-    said,
-)
-from shuffledp.certificate.composed import missing_composed
-from shuffledp.certificate.crowd_model import CrowdCertificate, read_any
-from shuffledp.certificate.crowds import crowd_not_checked, verify_crowd
-from shuffledp.certificate.decide import check_claim, target_fault
-from shuffledp.certificate.expected import (
-    assumptions_of,
-    layout_fault,
-    ordered,
-    privacy_unit,
-    release_fault,
-    situations_of,
-)
-from shuffledp.certificate.files import first_difference
+from shuffledp.certificate.checks import CITED, SILENT, Check, Checks, Report, other_name, said
+from shuffledp.certificate.decide import check_claim
+from shuffledp.certificate.files import first_difference, read
 from shuffledp.certificate.mechanism import guarantee_check, parameters_check
-from shuffledp.certificate.model import Certificate, Scenario, checksum, format_of, to_dict
-from shuffledp.certificate.sums import (
-    is_sums,
-    sums_relation,
-    sums_view_fault,
-)
-from shuffledp.certificate.widened import widened_relation
+from shuffledp.certificate.model import Certificate, Claim, checksum, to_dict
+from shuffledp.certificate.setting import Setting, settings_of
 from shuffledp.deployment.files import load
-from shuffledp.errors import NotCertified
+from shuffledp.deployment.groups import load_crowd
+from shuffledp.deployment.model import Deployment
 
 __all__ = ["CITED", "Check", "Checks", "not_checked", "verify"]
+
+Place = tuple[int, str, int]
+SHARED = (
+    "the mechanisms' laws, the kernel and the tables of theorems: they are those of the library "
+    "that issues certificates, asked again with more bits; theorems are cited"
+)
 
 
 def verify(
@@ -81,24 +62,29 @@ def verify(
     ParameterError
         If the file is not a certificate, or the other not a deployment file.
     """
-    certificate = read_any(path)
-    if isinstance(certificate, CrowdCertificate):
-        return verify_crowd(
-            certificate, deployment=deployment, table_hash=table_hash, report=report
-        )
+    certificate = read(path)
     checks = Checks(_file_checks(certificate))
     if deployment is not None:
         checks += _source_checks(certificate, deployment)
     checks += _release_checks(certificate, table_hash)
-    for scenario in certificate.scenarios:
-        checks.append(_users(certificate, scenario))
-        checks.append(_order(certificate, scenario))
-        for claim in scenario.claims:
-            report(f"{scenario.name}: {claim.end} end")
-            checks.append(check_claim(certificate, scenario, claim))
-        for claim in scenario.composed:
-            report(f"{scenario.name}: {claim.end} end after {certificate.rounds:,} rounds")
-            checks.append(check_claim(certificate, scenario, claim, report))
+    settings = list(settings_of(certificate.deployment.content))
+    groups = len({one.group for one in settings})
+    guarantees = certificate.local_guarantees
+    if len(guarantees) != groups:
+        how = f"{len(guarantees)}, wanted {groups}"
+        return Checks([*checks, Check("file", "local guarantees", "does not hold", how)])
+    for one in settings:
+        if one.situation == "now" and one.rounds == 1:
+            where = f"group {one.group}" if certificate.crowd else "file"
+            checks.append(parameters_check(one, where))
+            checks.append(guarantee_check(one, guarantees[one.group], where))
+    for one in settings:
+        claims = _claims(certificate, one)
+        checks.append(_both_ends(one, claims))
+        for claim in claims:
+            after = f" after {one.rounds:,} rounds" if one.rounds > 1 else ""
+            report(f"{one.name}: {claim.end} end{after}")
+            checks.append(check_claim(one, claim, guarantees[one.group], report))
     return checks
 
 
@@ -112,19 +98,18 @@ def not_checked(
     path, deployment, table_hash
         As for ``verify``.
     """
-    certificate = read_any(path)
-    if isinstance(certificate, CrowdCertificate):
-        return crowd_not_checked(certificate, deployment=deployment)
+    certificate = read(path)
     source, release = certificate.deployment, certificate.release
+    content = source.content
     found = other_name(source.file, deployment)
     if deployment is None:
         found += [
             f"that {source.file!r} says this (--deployment FILE compares)",
-            f"the title, {source.content.title!r}, and accounting.rtol",
+            f"the title, {content.title!r}, and accounting.rtol",
         ]
-        if source.content.target.at_most is not None:
-            found.append(f"that no more than {source.content.target.at_most!r} was wanted")
-        if source.content.data is not None:
+        if content.target.at_most is not None:
+            found.append(f"that no more than {content.target.at_most!r} was wanted")
+        if isinstance(content, Deployment) and content.data is not None:
             found.append("the table data: which column, and its public domain")
     if release is not None:
         found.append(f"that a run saw {release.users:,} users; {release.left_out()}")
@@ -138,138 +123,100 @@ def not_checked(
         *found,
         f"that shuffledp {certificate.shuffledp_version} wrote it",
         "the numerical widths: an end may be farther out than they say, never farther in",
+        SHARED,
+        *(["that reports of different groups are written alike"] * certificate.crowd),
     ]
 
 
 # ------------------------------------------------------------------------- what needs no balls
 
 
-def _release_checks(certificate: Certificate, table_hash: str | None) -> list[Check]:
-    """Of a run: the users it saw are those accounted for, and the table is the one it wrote."""
-    release, checks = certificate.release, []
-    if release is not None:
-        users = certificate.deployment.content.population.users
-        how = f"{release.users:,} users in the run, {users:,} accounted for; "
-        how += f"{release.declared_users:,} were declared; {release.left_out()}"
-        words = "the users of the run are those accounted for, others left out where it is said"
-        fault = release_fault(certificate)
-        how += f"; {fault}" * bool(fault)
-        checks.append(Check("file", words, said(not fault), how))
-    if table_hash is not None:
-        found = "none" if release is None else f"{release.sha256[:16]}..."
-        same = release is not None and release.sha256 == table_hash
-        how = f"sha256 {table_hash[:16]}... against {found}"
-        checks.append(Check("file", "is of this table of estimates", said(same), how))
-    return checks
-
-
-def _file_checks(certificate: Certificate) -> list[Check]:
-    content = certificate.deployment.content
+def _file_checks(certificate: Certificate) -> Iterator[Check]:
     same = checksum(to_dict(certificate)) == certificate.checksum
     how = "its checksum matches" if same else "its checksum does not match: changed since written"
-    checks = [Check("file", "unchanged since it was written", said(same), how)]
-    fault = target_fault(certificate)
-    how = fault or f"{content.target.quantity} asked for"
-    checks.append(Check("file", "target is the deployment's", said(not fault), how))
-    wanted = [situation.name for situation in situations_of(content)]
-    same = [s.name for s in certificate.scenarios] == wanted
-    checks.append(Check("file", "says both ends of every scenario", said(same), ", ".join(wanted)))
-    checks.append(parameters_check(certificate))
-    checks += _view(certificate)
-    checks.append(_relation(certificate))
-    same = certificate.privacy_unit == privacy_unit(content)
-    words = f"privacy unit: {certificate.privacy_unit}"
-    checks.append(Check("file", words, said(same), f"{content.accounting.rounds:,} rounds"))
-    wanted = assumptions_of(content)
-    same = certificate.assumptions == wanted
-    words = f"{len(certificate.assumptions)} assumptions of the deployment"
-    checks.append(Check("file", words, said(same), "from its population"))
-    checks.append(guarantee_check(certificate))
-    checks += _round_checks(certificate)
-    return checks
+    yield Check("file", "unchanged since it was written", said(same), how)
+    wanted = [_place(one) for one in settings_of(certificate.deployment.content)]
+    given = list(dict.fromkeys(_place(claim) for claim in certificate.claims))
+    how = "; ".join(dict.fromkeys(name for _, name, _ in wanted))
+    yield Check("file", "says both ends of every situation", said(given == wanted), how)
 
 
-def _source_checks(certificate: Certificate, path: str | Path) -> list[Check]:
+def _place(one: Setting | Claim) -> Place:
+    return one.group, one.situation, one.rounds
+
+
+def _claims(certificate: Certificate, setting: Setting) -> list[Claim]:
+    return [one for one in certificate.claims if _place(one) == _place(setting)]
+
+
+def _both_ends(setting: Setting, claims: Sequence[Claim]) -> Check:
+    """Both ends, in order, under the deployment's trust; no lower end above an upper one.
+
+    Where the upper one rests on more than published theorems, the upper end that these give comes
+    last. Of sums, shufflers and several users nothing else is published.
+    """
+    trust = setting.content.accounting.trust
+    wanted = [("upper", trust), ("lower", trust)]
+    best = claims[0] if claims else None
+    several = setting.sums is None and not setting.one.widened
+    if several and best is not None and best.value is not None and best.rests_on is not None:
+        wanted += [("upper", "published")] * (best.rests_on.provenance != "published")
+    claim = f"n = {setting.n:,}: {setting.how}; lower <= upper"
+    if [(one.end, one.trust) for one in claims] != wanted:
+        listed = ", ".join(f"{end} ({trusted})" for end, trusted in wanted)
+        return Check(setting.name, claim, "does not hold", f"wanted the ends {listed}")
+    uppers = [one.value for one in claims if one.end == "upper" and one.value is not None]
+    lowers = [one.value or 0.0 for one in claims if one.end == "lower"]
+    same = all(low <= high for low in lowers for high in uppers)
+    return Check(setting.name, claim, said(same), "from the deployment, and the claimed numbers")
+
+
+def _source_checks(certificate: Certificate, path: str | Path) -> Iterator[Check]:
     """That the certificate is of a deployment file, and says what that says."""
-    file, source = load(path, sums=True, widened=True), certificate.deployment
+    source, release = certificate.deployment, certificate.release
+    file = load_crowd(path) if certificate.crowd else load(path, sums=True, widened=True)
     same = file.sha256 == source.sha256
     how = f"sha256 {file.sha256[:16]}... against {source.sha256[:16]}..."
-    checks = [Check("file", "made from this deployment file", said(same), how)]
+    yield Check("file", "made from this deployment file", said(same), how)
     written = source.content.model_dump(mode="json")
-    there = file.deployment.model_dump(mode="json")
-    release, how = certificate.release, "every key and value"
+    there, how = file.deployment.model_dump(mode="json"), "every key and value"
     if release is not None:
         # What `run` accounts for are the users that it saw.
         how = f"every key and value but the users; {release.declared_users:,} were declared"
         same = release.declared_users == there["population"]["users"]
         there["population"] |= {"users": release.users, "participation": None, "dropout": None}
-        checks.append(Check("file", "the users it declares", said(same), how))
+        yield Check("file", "the users it declares", said(same), how)
     odd = first_difference(written, there)
-    return [*checks, Check("file", "says what that file says", said(not odd), odd or how)]
+    yield Check("file", "says what that file says", said(not odd), odd or how)
 
 
-def _view(certificate: Certificate) -> list[Check]:
-    """That what the analyst sees is what the deployment says, where it is not all messages."""
-    if certificate.view is None and not is_sums(certificate):
-        return []
-    claim = "view: sums" if certificate.view is None else f"view: {certificate.view.words}"
-    try:
-        fault = sums_view_fault(certificate)
-    except NotCertified as error:
-        return [Check("file", claim, "undecided", str(error))]
-    return [Check("file", claim, said(not fault), fault or "of the deployment")]
+def _release_checks(certificate: Certificate, table_hash: str | None) -> Iterator[Check]:
+    """Of a run: the users it saw are those accounted for, and the table is the one it wrote."""
+    release, content = certificate.release, certificate.deployment.content
+    if release is not None:
+        words = "the users of the run are those accounted for, others left out where it is said"
+        fault = "a crowd's file has no runs"
+        if isinstance(content, Deployment):
+            fault = _release_fault(certificate, content)
+        how = f"{release.users:,} users in the run; {release.declared_users:,} were declared; "
+        how += release.left_out() + f"; {fault}" * bool(fault)
+        yield Check("file", words, said(not fault), how)
+    if table_hash is not None:
+        found = "none" if release is None else f"{release.sha256[:16]}..."
+        same = release is not None and release.sha256 == table_hash
+        how = f"sha256 {table_hash[:16]}... against {found}"
+        yield Check("file", "is of this table of estimates", said(same), how)
 
 
-def _relation(certificate: Certificate) -> Check:
-    """That the neighbouring relation is the mechanism's, as a value and in words."""
-    given = certificate.neighbouring_relation
-    claim = str(given.get("words"))
-    try:
-        if is_sums(certificate):
-            relation, words = sums_relation(certificate)
-        else:
-            relation, words = widened_relation(certificate.deployment.content)
-    except NotCertified as error:
-        return Check("file", claim, "undecided", str(error))
-    odd = first_difference(given, {**relation, "words": words})
-    return Check("file", claim, said(not odd), odd or "of the mechanism")
-
-
-def _round_checks(certificate: Certificate) -> list[Check]:
-    """That rounds are the deployment's, and that what is said of them is complete."""
-    rounds = certificate.deployment.content.accounting.rounds
-    missing = missing_composed(certificate)
-    if certificate.format != format_of(rounds):
-        missing = f"{certificate.format!r} is not the format of {rounds:,} rounds"
-    if rounds == certificate.rounds == 1 and not missing:
-        return []
-    same = rounds == certificate.rounds and not missing
-    how = missing or f"{rounds:,} asked for"
-    return [Check("file", f"rounds = {certificate.rounds:,}", said(same), how)]
-
-
-def _users(certificate: Certificate, scenario: Scenario) -> Check:
-    """n of the scenario again, in exact fractions of the decimal numbers in the file."""
-    found = {s.name: s for s in situations_of(certificate.deployment.content)}.get(scenario.name)
-    claim = f"n = {scenario.n:,}: {scenario.how}"
-    if found is None:
-        return Check(scenario.name, claim, "does not hold", "the deployment has no such scenario")
-    same = (scenario.n, scenario.how) == (found.n, found.how)
-    how = "from the population" + ("" if same else f": {found.n:,}, {found.how}")
-    return Check(scenario.name, claim, said(same), how)
-
-
-def _order(certificate: Certificate, scenario: Scenario) -> Check:
-    claim = "lower <= upper"
-    try:
-        faults = [
-            layout_fault(certificate, scenario.claims, last=""),
-            layout_fault(certificate, scenario.composed, last="composition")
-            if certificate.rounds > 1
-            else "",
-        ]
-    except NotCertified as error:
-        return Check(scenario.name, claim, "undecided", str(error))
-    fault = next(filter(None, faults), "")
-    same = all(ordered(claims) for claims in (scenario.claims, scenario.composed))
-    return Check(scenario.name, claim, said(same and not fault), fault or "the claimed numbers")
+def _release_fault(certificate: Certificate, content: Deployment) -> str:
+    """What is wrong with what a certificate says of its run; empty if nothing is."""
+    release, p = certificate.release, content.population
+    if release is None:
+        return ""
+    if release.users != p.users or p.participation is not None or p.dropout is not None:
+        return f"wanted the {p.users:,} users accounted for"
+    allowed = (False, False) if content.data is None else content.data.left_out()
+    for key, may in zip(("nulls", "outside"), allowed, strict=True):
+        if getattr(release, key) and not may:
+            return f"wanted no row left out: data.{key} does not ask for it"
+    return ""

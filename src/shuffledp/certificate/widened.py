@@ -1,72 +1,85 @@
-"""What follows for a certificate from a declared shuffler, or from several users who may change."""
+"""Claims about a declared shuffler, or several users changed at once, as claims about one user.
+
+With a = e^eps, K = k eps0, g the distance times the orders that matter, delta_1 one user's delta
+behind a uniform order,
+
+    (1 - 2 g) G delta_1(eps/k) + 2 g (e^K - a)/(e^K + 1) <= delta,   G = (a - 1)/(a^(1/k) - 1) .
+
+docs/theory-shufflers.md, Theorems 1.1 and 5.1.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from shuffledp.ball.assumptions import relation_of
-from shuffledp.ball.shufflers import Declared, declared, one_user
-from shuffledp.theorems import Theorem
+from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
+from shuffledp.certificate.setting import LOCAL, Setting
+from shuffledp.errors import NotCertified
 
-LOCAL = "local"
-FAILED = "shuffler fails"
+__all__ = ["Target", "one_user"]
 
-
-def setting_of(content: Any) -> Declared | None:
-    """What a deployment declares; None for one perfect shuffler and one user."""
-    table = None if content.shuffler is None else content.shuffler.model_dump()
-    return declared(table, content.changed)
+# Working precision, in bits: many more than the distance of two floats asks for.
+_BITS = 256
+# Floats below and above the log of a delta.
+Target = tuple[float, float]
 
 
-def widened_relation(content: Any) -> tuple[dict[str, Any], str]:
-    """The neighbouring relation as a table and in words."""
-    one = relation_of(content.randomizer)
-    setting = setting_of(content)
-    return one if setting is None else setting.relation(*one)
+def one_user(
+    setting: Setting, epsilon: float, targets: Target, *, guarantee: float | None, analysis: str
+) -> tuple[float, Target] | None:
+    """Where one user's delta has to be below what, for an upper end of the setting to hold.
 
+    Parameters
+    ----------
+    setting : Setting
+        With ``changed`` users, and the shuffler's distance.
+    epsilon : float
+        eps of the claim, >= 0.
+    targets : tuple of two floats
+        Logarithms just below and above the delta that is claimed; may be -inf.
+    guarantee : float or None
+        eps0 of one report, where one is known.
+    analysis : str
+        The claim's; of "local" the order does not count.
 
-def widened_unit(setting: Declared) -> str:
-    """Whose data, and how much of it, a claim is about."""
-    if setting.changed == 1:
-        return "one user's one report"
-    return f"one report each of up to {setting.changed:,} users, or so many of one person"
-
-
-def widened_theorem(
-    content: Any, theorem: Theorem | None, end: str, analysis: str, scenario: str
-) -> Theorem | None:
-    """One user's theorem and the steps from there."""
-    setting = setting_of(content)
-    if setting is None or theorem is None:
-        return theorem
-    return setting.then(theorem, end, local=analysis == LOCAL, failed=scenario == FAILED)
-
-
-def widened_words(content: Any, words: tuple[str, ...]) -> tuple[str, ...]:
-    """One user's assumptions, with the relation of the setting."""
-    setting = setting_of(content)
-    if setting is None:
-        return words
-    one, relation = relation_of(content.randomizer)[1], widened_relation(content)[1]
-    return setting.words(words, one=one, relation=relation)
-
-
-def widened_at(
-    certificate: Any, claim: Any, scenario: str, at: tuple[float, tuple[float, float]]
-) -> tuple[float, tuple[float, float]] | None:
-    """Where one user's delta is recomputed, and what it is compared with.
-
-    None if what is declared costs more than is claimed. A lower end is that of one user and a
-    uniform order, which are among what is declared.
+    Returns
+    -------
+    tuple of a float and two floats, or None
+        eps of a step, rounded down; the logarithms there, the first rounded down and the second
+        up. None if the distance alone costs more than is claimed.
     """
-    setting = setting_of(certificate.deployment.content)
-    if setting is None or claim.end == "lower":
-        return at
-    uniform = scenario == FAILED or claim.witness.analysis == LOCAL
-    epsilon, targets = at
-    if not math.isfinite(epsilon):
-        return at
-    return one_user(
-        setting, epsilon, targets, guarantee=certificate.local_guarantee, uniform=uniform
-    )
+    content = setting.one
+    k, shuffler, step = content.changed, content.shuffler, epsilon
+    uniform = setting.failed or analysis == LOCAL or shuffler is None
+    with ctx.workprec(_BITS):
+        if k > 1:
+            step = max(float_below(arb(epsilon) / k), 0.0)
+        a, one = arb(epsilon).exp(), arb(step).exp()
+        factor = (one**k - 1) / (one - 1) if step > 0.0 and k > 1 else arb(k)
+        distance = arb(0)
+        if not uniform and shuffler is not None:
+            # Each public shard's order may tell of the messages of all.
+            distance = arb(shuffler.distance) * (shuffler.shards if shuffler.public else 1)
+        if distance == 0:
+            factor_log = factor.log()
+            low, high = (target - factor_log for target in map(_ball, targets))
+            return step, (float_below(low), float_above(high) if high.is_finite() else targets[1])
+        if not distance < arb("0.5"):
+            raise NotCertified("an order that far from uniform")
+        left = arb(1)
+        if guarantee is not None:
+            grown = (arb(guarantee) * k).exp()
+            left = (grown - a) / (grown + 1)
+            if not left > 0:
+                left = arb(0)
+        low, high = ((_ball(t).exp() - 2 * distance * left) / (1 - 2 * distance) for t in targets)
+        if high < 0:
+            return None
+        if not low > 0:
+            raise NotCertified("the distance from uniform costs about what is claimed")
+        return step, (float_below((low / factor).log()), float_above((high / factor).log()))
+
+
+def _ball(log: float) -> arb:
+    """A logarithm as a ball; far below every float for that of 0."""
+    return arb(log) if math.isfinite(log) else arb(-1e18)

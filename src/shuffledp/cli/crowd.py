@@ -23,10 +23,10 @@ from shuffledp.cli.report import (
     target_words,
     wrapped,
 )
-from shuffledp.cli.review import beside, crowd_text, print_cautions, sha256, verify_text
+from shuffledp.cli.review import beside, print_cautions, report_text, sha256, verify_text
 from shuffledp.cli.text import end_text, print_json
 from shuffledp.errors import ParameterError
-from shuffledp.review import CrowdEntry, Entry, Verified, crowd_cautions, crowd_verdict
+from shuffledp.review import Entry, Verified, cautions, verdict_of
 from shuffledp.values.characters import visible
 from shuffledp.values.verdicts import headline
 
@@ -96,7 +96,7 @@ def account_crowds(files: tuple[str, ...], asked: Asked) -> list[Sequence[Any]]:
             refuse_others(directory, sources)
         done = [_one(source, asked, teller(status, source.stem)) for source in sources]
         for one in done if directory is not None else []:
-            text = certificates.crowd_json(one.certificate)
+            text = certificates.to_json(one.certificate)
             writers = [text_writer(text)]
             if plots is not None:
                 drawn = plots.crowd_figure(one.account, labels=one.labels)
@@ -105,7 +105,9 @@ def account_crowds(files: tuple[str, ...], asked: Asked) -> list[Sequence[Any]]:
                 write(held.path(directory / name))  # type: ignore[operator]
         for path in asked.reports:
             pictures = directory if plots is not None else None
-            held.write(path, crowd_text(path, [_entry(one, path, pictures, asked) for one in done]))
+            held.write(
+                path, report_text(path, [_entry(one, path, pictures, asked) for one in done])
+            )
     _print(done, asked)
     if directory is not None and not asked.as_json:
         print_written([*(directory / name for name in names), *map(Path, asked.reports)])
@@ -121,29 +123,33 @@ def _names(stem: str, asked: Asked) -> list[str]:
 def _one(source: Any, asked: Asked, tell: Callable[[str], None]) -> _Done:
     deployments, certificates = load_deployment(), load_certificate()
     found = deployments.account_crowd(source.deployment, report=tell)
-    certificate = certificates.issue_crowd(source, found)
-    text = certificates.crowd_json(certificate)
+    certificate = certificates.issue(source, found)
+    text = certificates.to_json(certificate)
     said = verify_text(text, source, tell) if asked.verified else None
     return _Done(source, found, certificate, said)
 
 
-def _entry(one: _Done, path: str, pictures: Path | None, asked: Asked) -> CrowdEntry:
+def _entry(one: _Done, path: str, pictures: Path | None, asked: Asked) -> Entry:
     picture = None if pictures is None else pictures / f"{one.source.stem}.{asked.figure}"
-    entry = Entry(
+    drawing = None
+    if asked.figure != "none":
+        plots = load_plots()
+        drawing = plots.svg(plots.crowd_figure(one.account, labels=one.labels))
+    return Entry(
         certificate=one.certificate,
         certificate_file=f"{one.source.stem}.certificate.json",
-        certificate_sha256=sha256(load_certificate().crowd_json(one.certificate)),
-        label="; ".join(f"group {k}: {label}" for k, label in enumerate(one.labels)),
+        certificate_sha256=sha256(load_certificate().to_json(one.certificate)),
+        labels=one.labels,
         cautions=_warned(one, asked),
         silenced=sorted(asked.off),
+        drawing=drawing,
         picture=None if picture is None else beside(picture, path),
         verified=one.verified,
     )
-    return CrowdEntry(entry, one.labels, one.account.own)
 
 
 def _warned(one: _Done, asked: Asked) -> list[Any]:
-    return [said for said in crowd_cautions(one.certificate) if said.name not in asked.off]
+    return [said for said in cautions(one.certificate) if said.name not in asked.off]
 
 
 # ------------------------------------------------------------------------------- on the terminal
@@ -155,7 +161,7 @@ def _print(done: Sequence[_Done], asked: Asked) -> None:
     for one in done:
         print_cautions(_warned(one, asked), file=one.source.path.name if several else "")
     if asked.as_json:
-        content = [load_certificate().crowd_dict(one.certificate) for one in done]
+        content = [load_certificate().to_dict(one.certificate) for one in done]
         print_json(content if several else content[0])
         return
     for one in done:
@@ -169,7 +175,7 @@ def _print_crowd(one: _Done) -> None:
     deployment, source, account = one.account.deployment, one.source, one.account
     click.echo(visible(deployment.title))
     click.echo(wrapped("  target      ", target_words(deployment)))
-    verdict = crowd_verdict(one.certificate)
+    verdict = verdict_of(one.certificate)
     if verdict is not None:
         click.echo(wrapped("              ", f"{verdict.title.lower()}: {verdict.words}"))
     click.echo(wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))

@@ -209,13 +209,22 @@ def _entry(one: _Done, path: str, pictures: Path | None, figure: str, off: froze
         certificate=one.certificate,
         certificate_file=f"{one.source.stem}.certificate.json",
         certificate_sha256=sha256(load_certificate().to_json(one.certificate)),
-        label=mechanism_label(one.account.deployment.randomizer),
+        labels=[mechanism_label(one.account.deployment.randomizer)],
         cautions=warned(one.certificate, off),
         silenced=sorted(off),
-        curve=one.curve,
+        drawing=_drawing(one),
         picture=None if picture is None else beside(picture, path),
         verified=one.verified,
     )
+
+
+def _drawing(one: _Done) -> bytes | None:
+    """The figure of a report."""
+    if one.curve is None:
+        return None
+    plots = load_plots()
+    label = mechanism_label(one.account.deployment.randomizer)
+    return plots.svg(plots.account_figure(one.account, one.curve, label=label))
 
 
 @click.command(short_help="Check certificates: compute their numbers again.")

@@ -32,8 +32,9 @@ def print_account(source: Any, account: Any, certificate: Any) -> None:
     deployment = account.deployment
     click.echo(visible(deployment.title))
     click.echo(wrapped("  randomizer  ", mechanism_label(deployment.randomizer)))
-    if certificate.view is not None:
-        click.echo(wrapped("  view        ", certificate.view.words))
+    sums = certificate.members[0].sums
+    if sums is not None:
+        click.echo(wrapped("  view        ", sums.seen))
     click.echo(wrapped("  target      ", target_words(deployment)))
     verdict = verdict_of(certificate)
     if verdict is not None:

@@ -26,7 +26,6 @@ from shuffledp.review import (
     audit_report,
     cautions,
     check_names,
-    crowd_report,
     report,
     to_html,
     to_markdown,
@@ -110,11 +109,6 @@ def verify_text(text: str, source: Any, tell: Callable[[str], None]) -> Verified
 def report_text(path: str, entries: Sequence[Any]) -> str:
     """The report as the file's ending asks for it."""
     return _WRITERS[Path(path).suffix.lower()](report(entries, date=_today()))
-
-
-def crowd_text(path: str, entries: Sequence[Any]) -> str:
-    """The same of crowds."""
-    return _WRITERS[Path(path).suffix.lower()](crowd_report(entries, date=_today()))
 
 
 def audit_text(path: str, saved: Any) -> str:

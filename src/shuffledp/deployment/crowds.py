@@ -26,7 +26,7 @@ from shuffledp.published import Estimate
 from shuffledp.randomizers import randomizer_from_dict
 
 Report = Callable[[str], None]
-_ALONE = "every message is seen with its sender: nothing hides it"
+ALONE_WORDS = "every message is seen with its sender: nothing hides it"
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _failed(deployment: CrowdDeployment, k: int) -> Situation:
     words = (relation.sentence, HONEST, ONE_ROUND)
     if published is not None:
         published = replace(published, assumptions=words)
-    return Situation(FAILURES[0], 1, _ALONE, replace(bound, assumptions=words), published)
+    return Situation(FAILURES[0], 1, ALONE_WORDS, replace(bound, assumptions=words), published)
 
 
 def _estimate(one: Crowd, target: Target) -> Estimate | None:

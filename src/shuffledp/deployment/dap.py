@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from shuffledp import _check
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.statements import Sentence, say
 
 _ONE, _VECTOR, _WEIGHED = "Prio3Count", "Prio3SumVec", "Prio3MultihotCountVec"
 VDAFS = (_ONE, _VECTOR, _WEIGHED)
@@ -82,13 +83,9 @@ class DapTable(BaseModel):
             )
             raise rejected("dap.max_weight", self.max_weight, said)
 
-    def assumption(self) -> str:
+    def assumption(self) -> Sentence:
         """What the task asks a reader to believe, in words."""
-        return (
-            f"DAP task with {self.vdaf} of {_bits(self.bits)} and min_batch_size = "
-            f"{self.min_batch_size:,}: every report is randomized before it is sharded and is in "
-            "one batch alone, a batch is collected once, and one of the aggregators is honest"
-        )
+        return say("dap", self.vdaf, _bits(self.bits), self.min_batch_size)
 
 
 def _bits(count: int) -> str:

@@ -33,6 +33,7 @@ from shuffledp.deployment.mechanisms import (
 from shuffledp.deployment.shufflers import MOST_CHANGED, ShufflerTable
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism import known_name
+from shuffledp.statements import say
 
 if TYPE_CHECKING:
     from shuffledp.amplification import Shuffled
@@ -413,41 +414,26 @@ class Deployment(Table):
     def assumptions(self) -> tuple[str, ...]:
         """What the file itself asks a reader to believe, in words."""
         p, unit = self.population, self.unit
-        who = "aggregator" if self.view == "sums" else "shuffler"
-        found = []
+        found: list[str] = []
         if p.arriving < p.users:
-            found.append(
-                f"at least {p.arriving:,} of the {p.users:,} users' reports arrive (rounded down; "
-                "who drops out does not depend on the values)"
-            )
+            found.append(say("arriving", p.arriving, p.users))
         if p.colluding:
-            where = "shard" if self.shuffler is not None and self.shuffler.apart else "batch"
-            found.append(
-                f"in every {where} at most {exact(p.colluding)} of the {unit}, rounded up, "
-                + ("collude" if unit == "users" else "come from users who collude")
-                + f" with the analyst; their {_sent(unit)} hide nobody"
-            )
+            apart = self.shuffler is not None and self.shuffler.apart
+            where, share = "shard" if apart else "batch", exact(p.colluding)
+            whose = "collude" if unit == "users" else "come from users who collude"
+            found.append(say("colluding", where, share, unit, whose, _sent(unit)))
         if p.minimum_batch is not None:
-            found.append(
-                f"the {who} releases nothing from a batch of fewer than {p.minimum_batch:,} "
-                f"{unit}; a larger batch is at least as private as a smaller one"
-            )
+            who = "aggregator" if self.view == "sums" else "shuffler"
+            found.append(say("minimum-batch", who, p.minimum_batch, unit))
         if self.data is not None and any(self.data.left_out()):
-            found.append(_left_out(*self.data.left_out()))
+            nulls, outside = self.data.left_out()
+            reasons = ["without a value"] * nulls + ["with a value outside the domain"] * outside
+            found.append(say("rows-left-out", " or ".join(reasons)))
         if self.dap is not None:
             found.append(self.dap.assumption())
         if self.shuffler is not None:
             found += self.shuffler.assumptions()
         return tuple(found)
-
-
-def _left_out(nulls: bool, outside: bool) -> str:  # noqa: FBT001 (two of a kind)
-    """What leaving rows out asks a reader to know."""
-    reasons = ["without a value"] * nulls + ["with a value outside the domain"] * outside
-    return (
-        f"rows {' or '.join(reasons)} are left out: which rows these are, and how many, is not "
-        "hidden; neighbouring datasets leave out the same"
-    )
 
 
 def _sent(unit: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from shuffledp import theorems
 from shuffledp.amplification import Shuffled
+from shuffledp.amplification.words import ONE_ROUND
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.bounds.stealing_cases import cases_of
 from shuffledp.errors import NotCertified
@@ -17,6 +18,7 @@ from shuffledp.laws.pairs import table_of
 from shuffledp.laws.sources import Family, settled_others
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Round, StatedRound, compose, direction, stated
+from shuffledp.statements import say
 
 Quantity = Literal["epsilon", "delta"]
 
@@ -153,7 +155,10 @@ def _basic(one: Shuffled, rounds: int, quantity: Quantity, value: float) -> Boun
         at=at,
         lower_theorem=low.lower_theorem,
         upper_theorem=None if theorem is None else _with_basic(theorem),
-        assumptions=(*(a for a in found.assumptions if "one round" not in a), _words(rounds)),
+        assumptions=(
+            *(words for words in found.assumptions if words != ONE_ROUND),
+            say("rounds", f"{rounds:,} rounds"),
+        ),
         log_lower=logs[0],
         log_upper=logs[1],
         lower_width=low.lower_width,
@@ -164,10 +169,3 @@ def _basic(one: Shuffled, rounds: int, quantity: Quantity, value: float) -> Boun
 
 def _with_basic(theorem: Theorem) -> Theorem:
     return theorem.with_step(theorems.BASIC)
-
-
-def _words(rounds: int) -> str:
-    return (
-        f"{rounds:,} rounds; each user takes part in every one, with fresh randomness; what is "
-        "asked in a round may depend on all earlier outputs"
-    )

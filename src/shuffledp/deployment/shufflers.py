@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from shuffledp import _check
-from shuffledp._check import exact
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.models.shuffler import Shuffler
 
 MOST_CHANGED = 1_000
 
@@ -59,6 +59,11 @@ class ShufflerTable(BaseModel):
         return self
 
     @property
+    def public(self) -> bool:
+        """Whether the analyst knows who is in which shard."""
+        return self.assignment == "public"
+
+    @property
     def apart(self) -> bool:
         """Whether a shard alone hides its users."""
         return self.shards > 1 and self.assignment == "public"
@@ -97,40 +102,5 @@ class ShufflerTable(BaseModel):
 
     def assumptions(self) -> tuple[str, ...]:
         """What is believed of it, in words."""
-        found = []
-        if self.distance:
-            whose = (
-                "messages of every shard in an order whose law, given all messages and the other "
-                "shards' orders,"
-                if self.apart
-                else "messages in an order whose law, given the messages,"
-            )
-            found.append(
-                f"the analyst sees the {whose} is within total variation {exact(self.distance)} of "
-                "uniform and depends on no more of the data, and nothing else of them"
-            )
-        if self.apart:
-            found.append(
-                f"{self.shards:,} shards, each shuffled on its own: who is in which one is public "
-                "and the same in both datasets, and none has less than its even share of a batch, "
-                "rounded down"
-            )
-        elif self.shards > 1:
-            found.append(
-                f"{self.shards:,} shards of public sizes: who is in which one is drawn uniformly, "
-                "whatever the data are, and the analyst does not know it"
-            )
-        if self.dummies:
-            found.append(
-                f"the shuffler adds {self.dummies:,} reports"
-                f"{' to every shard' if self.apart else ''} by the users' randomizer, of inputs "
-                "that do not depend on the users' data, shuffled with the others; the analyst does "
-                "not know which they are"
-            )
-        if self.fills:
-            found.append(
-                "in the place of a user who sends nothing stands a report by the users' "
-                "randomizer, of an input that does not depend on the users' data; nobody who sees "
-                "reports with their senders can tell which they are"
-            )
-        return tuple(found)
+        even = "none has less than its even share of a batch, rounded down"
+        return Shuffler(**self.model_dump()).believed(even)

@@ -16,43 +16,14 @@ from shuffledp.amplification.words import IN_ORDER, SAME
 from shuffledp.bounds.shufflers import several
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.neighbours import OrAbsent, Relation
+from shuffledp.statements import say
 from shuffledp.values.described import Described
 
 _UNIFORM = 0.0
 ASSIGNMENTS = ("public", "secret")
 Assignment = Literal["public", "secret"]
 
-UNIFORM = "the analyst sees the messages in a uniformly random order and nothing else of them"
-EACH_UNIFORM = (
-    "the analyst sees the messages of every shard in a uniformly random order of its own, and "
-    "nothing else of them"
-)
-_WITHIN = (
-    "the analyst sees the messages in an order whose law, given the messages, is within total "
-    "variation {} of uniform and depends on no more of the data, and nothing else of them"
-)
-_WITHIN_EACH = (
-    "the analyst sees the messages of every shard in an order whose law, given all messages and "
-    "the other shards' orders, is within total variation {} of uniform and depends on no more of "
-    "the data, and nothing else of them"
-)
-_KNOWN = (
-    "{:,} shards, each shuffled on its own: who is in which one is public and the same in both "
-    "datasets, and every one has at least {:,} of the n users"
-)
-_UNKNOWN = (
-    "{:,} shards of public sizes: who is in which one is drawn uniformly, whatever the data are, "
-    "and the analyst does not know it"
-)
-_DUMMIES = (
-    "the shuffler adds {:,} reports{} by the users' randomizer, of inputs that do not depend on "
-    "the users' data, shuffled with the others; the analyst does not know which they are"
-)
-_FILLS = (
-    "in the place of a user who sends nothing stands a report by the users' randomizer, of an "
-    "input that does not depend on the users' data; nobody who sees reports with their senders "
-    "can tell which they are"
-)
+UNIFORM, EACH_UNIFORM = say("shuffler"), say("each-shuffler")
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,19 +141,22 @@ class Shuffler(Described):
         n : int
             Users.
         """
-        words = []
+        return self.believed(f"every one has at least {self.shard(n):,} of the n users")
+
+    def believed(self, sizes: str) -> tuple[str, ...]:
+        """The same with what is known of the sizes of public shards, in words."""
+        words: list[str] = []
         public = self.shards > 1 and self.assignment == "public"
         if self.distance > 0.0:
-            within = _WITHIN_EACH if public else _WITHIN
-            words.append(within.format(exact(self.distance)))
-        if self.shards > 1:
-            form = _KNOWN if public else _UNKNOWN
-            words.append(form.format(self.shards, self.shard(n)))
+            words.append(say("within-each" if public else "within", exact(self.distance)))
+        if public:
+            words.append(say("shards", self.shards, sizes))
+        elif self.shards > 1:
+            words.append(say("secret-shards", self.shards))
         if self.dummies:
-            each = " to every shard" if public else ""
-            words.append(_DUMMIES.format(self.dummies, each))
+            words.append(say("dummies", self.dummies, " to every shard" if public else ""))
         if self.fills:
-            words.append(_FILLS)
+            words.append(say("fills"))
         return tuple(words)
 
     def to_dict(self) -> dict[str, Any]:

@@ -21,20 +21,12 @@ from shuffledp.bound import Theorem
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
+from shuffledp.statements import say
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE
 
 UNIT = 1 << 64
 _MOST = _check.LARGEST_COUNT - 1
-
-_COUNTED = (
-    "n counts users who make their messages as stated, all of which reach the shuffler; blanket "
-    "messages of colluders or of users who drop out protect nobody: leave those users out of n"
-)
-_SEEN = (
-    "the analyst sees all users' messages in one uniformly random order and nothing else of them, "
-    "nor who sent how many"
-)
 
 Messages = np.ndarray
 
@@ -147,17 +139,12 @@ class MultiMessage(Mechanism):
 
     def assumptions(self) -> tuple[str, ...]:
         """What the ends ask a reader to believe."""
-        how = (
-            "exact whatever the other users hold: their data messages can be told apart and say "
-            "nothing of the victim"
-            if self.exact
-            else "the other users' data messages are left out, which only weakens the upper end"
-        )
+        how = say("told-apart" if self.exact else "left-out")
         return (
             self.relation.sentence,
-            _COUNTED,
-            _SEEN,
-            "one run of the protocol",
+            say("counted"),
+            say("seen-together"),
+            say("one-run"),
             how,
         )
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from shuffledp import _check
 from shuffledp._check import exact
 from shuffledp.errors import rejected
+from shuffledp.statements import say
 
 Value = Any
 
@@ -53,7 +54,7 @@ class Relation(ABC):
     @property
     def sentence(self) -> str:
         """The assumption that is printed with every bound."""
-        return f"neighbouring datasets: {self.words} (n is public)"
+        return say("neighbours", self.words)
 
     def __str__(self) -> str:
         return self.words
@@ -191,7 +192,7 @@ class AddOrRemove(Relation):
     @property
     def sentence(self) -> str:
         """The number of users is not public here."""
-        return f"neighbouring datasets: {self.words}"
+        return say("neighbours-n", self.words)
 
     def covers(self, x0: Value, x1: Value) -> bool:
         """One of the two is None: nothing."""

@@ -20,27 +20,12 @@ from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.population.curve import CrowdCurve
 from shuffledp.randomizers import Duchi, Randomizer
 from shuffledp.rounds import Round
+from shuffledp.statements import say
 from shuffledp.values.work import Answers
 
 Groups = tuple[tuple[Randomizer, int], ...]
-SHUFFLER = (
-    "the analyst sees the messages of all groups in one uniformly random order and nothing else of "
-    "them"
-)
-GROUPS = (
-    "who is in which group, and how many are in each, is public and the same in both datasets: "
-    "somebody who joins, leaves or changes the group is not covered"
-)
-FIXED = "every user runs the mechanism of the group, chosen before any message is seen"
-ALIKE = (
-    "reports of all groups are values of one set, written alike whichever group they are from: "
-    "nothing of a message but its value is seen"
-)
-# Numbers that bits stand for are of another set in every group.
-BITS_SENT = (
-    "reports of duchi are sent as the bit 0 or 1, not as the number that it stands for, which "
-    "would tell groups of different eps0 or intervals apart"
-)
+SHUFFLER, GROUPS, FIXED = say("crowd-shuffler"), say("groups"), say("fixed")
+ALIKE, BITS_SENT = say("alike"), say("bits-sent")
 # The common blanket is not evaluated where its estimate of log delta is so far above.
 _CLEARLY = 0.05
 # Relative width of delta at the nodes of a curve.
@@ -93,7 +78,7 @@ class Member:
         )
 
     @property
-    def _words_of_own(self) -> tuple[str, ...]:
+    def words_of_own(self) -> tuple[str, ...]:
         """The same of ends that rest on all users of the mechanism, of several groups perhaps."""
         return (*self.words, *((ALIKE,) if self._merged else ()))
 
@@ -175,7 +160,7 @@ class Member:
             theorem,
             bound.upper_width,
             witness,
-            self.words if witness.get("analysis") == "local" else self._words_of_own,
+            self.words if witness.get("analysis") == "local" else self.words_of_own,
         )
 
     def _blankets(self) -> list[Profile]:
@@ -262,7 +247,7 @@ class Member:
         theorem = None if theorem is None else theorem.with_step(theorems.OWN_GROUP)
         for step in together:
             theorem = step if theorem is None else step.with_step(theorem)
-        words = self.words_of_all if together else self._words_of_own
+        words = self.words_of_all if together else self.words_of_own
         curve = CrowdCurve(self._log_upper_of_all, self.eps0, own.sharper)
         return replace(
             own,

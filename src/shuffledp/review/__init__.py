@@ -9,7 +9,6 @@ from __future__ import annotations
 from shuffledp.review.audits import Audited, audit_report
 from shuffledp.review.cautions import BY_DEFAULT, NAMES, Caution, cautions, check_names, verdict_of
 from shuffledp.review.content import report
-from shuffledp.review.crowds import CrowdEntry, crowd_cautions, crowd_report, crowd_verdict
 from shuffledp.review.entry import Entry
 from shuffledp.review.html import to_html
 from shuffledp.review.markdown import to_markdown
@@ -22,15 +21,11 @@ __all__ = [
     "Audited",
     "Case",
     "Caution",
-    "CrowdEntry",
     "Entry",
     "Verified",
     "audit_report",
     "cautions",
     "check_names",
-    "crowd_cautions",
-    "crowd_report",
-    "crowd_verdict",
     "judged",
     "local_of",
     "report",

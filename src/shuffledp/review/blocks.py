@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from shuffledp.review.drawing import Picture
-
 
 @dataclass(frozen=True)
 class Strong:
@@ -25,15 +23,7 @@ class Code:
     words: str
 
 
-@dataclass(frozen=True)
-class Ref:
-    """Words that lead to another place of the same report."""
-
-    words: str
-    anchor: str
-
-
-Inline = str | Strong | Code | Ref
+Inline = str | Strong | Code
 Line = tuple[Inline, ...]
 
 
@@ -43,7 +33,6 @@ class Heading:
 
     words: str
     level: int
-    anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,9 +83,10 @@ class Terms:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing with what it shows; ``file`` is a picture for a report that cannot hold one."""
+    """A drawing (SVG) with what it shows; ``file`` is a picture for a report that holds none."""
 
-    picture: Picture
+    words: str
+    drawing: bytes
     caption: str
     file: str | None = None
 
@@ -128,5 +118,5 @@ class Document:
 
 
 def line(*parts: Inline) -> Line:
-    """Some words, some of which stand out or lead somewhere."""
+    """Some words, some of which stand out."""
     return parts

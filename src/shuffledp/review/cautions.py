@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp._check import choice
@@ -41,6 +41,10 @@ NAMES = {
 BY_DEFAULT = tuple(name for name in NAMES if name not in {"rounds-not-declared", "shuffler-fails"})
 # Right guesses between two values, equally likely before: what a test at 5 per cent calls sure.
 _LARGE = 0.95
+_NO_BATCH = (
+    "a crowd's file has no minimum batch: nothing is said of a batch in which fewer messages "
+    "arrive than the file counts, and such a batch is released too"
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def check_names(argument: str, names: Collection[str]) -> frozenset[str]:
 
 
 def cautions(certificate: Any, *, expected: int | None = None) -> list[Caution]:
-    """All that there is to warn of, in the order of ``NAMES``.
+    """All that there is to warn of, in the order of ``NAMES``; of a crowd group by group.
 
     Parameters
     ----------
@@ -70,34 +74,41 @@ def cautions(certificate: Any, *, expected: int | None = None) -> list[Caution]:
     expected : int, optional
         Of a run: the reports that its file expects to arrive.
     """
-    deployment = certificate.deployment.content
-    found = [
-        _target(certificate),
-        _large_eps(certificate),
-        _large_delta(certificate),
-        _no_minimum(certificate),
-        _fewer(certificate, expected),
-        _rounds(deployment),
-        _failed(certificate),
-    ]
-    return [caution for caution in found if caution is not None]
+    crowd, everybody = certificate.crowd, len(certificate.members)
+    found: dict[Caution, list[int]] = {}
+    for one in certificate.members:
+        said = [
+            _large_eps(one),
+            _large_delta(one),
+            _no_minimum(one, crowd=crowd),
+            _fewer(one, expected),
+            _rounds(one.content),
+            _failed(one),
+        ]
+        for caution in said:
+            if caution is not None:
+                found.setdefault(caution, []).append(one.group)
+    target = _target(certificate)
+    warned = [] if target is None else [target]
+    for caution, groups in found.items():
+        of = "" if len(groups) == everybody else f"group {', '.join(map(str, groups))}: "
+        warned.append(replace(caution, words=of + caution.words))
+    return warned
 
 
 def verdict_of(certificate: Any) -> Any:
-    """Whether the deployment's limit is met; None where it has none."""
-    return judged(certificate.deployment.content.target, ends_cases(certificate))
+    """Whether the file's limit is met, for the members of every group; None where it has none.
 
-
-def ends_cases(certificate: Any) -> list[Case]:
-    """The ends that a limit is held against: where the shuffler works."""
+    It is held against the ends where the shuffler works.
+    """
     cases = []
-    for ends in released(certificate):
-        upper = math.inf if ends.upper.value is None else ends.upper.value
-        case = Case(
-            ends.scenario.name, ends.lower.value or 0.0, upper, ends.lower.log, ends.upper.log
-        )
-        cases.append(case)
-    return cases
+    for one in certificate.members:
+        for ends in released(one):
+            upper = math.inf if ends.upper.value is None else ends.upper.value
+            name = f"group {one.group}" if certificate.crowd else ends.scenario.name
+            lower = ends.lower.value or 0.0
+            cases.append(Case(name, lower, upper, ends.lower.log, ends.upper.log))
+    return judged(certificate.deployment.content.target, cases)
 
 
 def _target(certificate: Any) -> Caution | None:
@@ -108,9 +119,9 @@ def _target(certificate: Any) -> Caution | None:
     return Caution("target-missed", start + verdict.words)
 
 
-def _large_eps(certificate: Any) -> Caution | None:
-    ends = worst(released(certificate))
-    epsilon, delta = epsilon_delta(certificate, ends)
+def _large_eps(members: Any) -> Caution | None:
+    ends = worst(released(members))
+    epsilon, delta = epsilon_delta(members, ends)
     if epsilon is None:
         return Caution("large-eps", f"no finite eps is certified ({ends.scenario.name})")
     if right_guesses(epsilon, delta) <= _LARGE:
@@ -123,27 +134,29 @@ def _large_eps(certificate: Any) -> Caution | None:
     )
 
 
-def _large_delta(certificate: Any) -> Caution | None:
-    now = one_round(certificate)[0]
-    n, composed = now.scenario.n, all_rounds(certificate)[0]
-    _, delta = epsilon_delta(certificate, composed)
+def _large_delta(members: Any) -> Caution | None:
+    now = one_round(members)[0]
+    n, composed = now.scenario.n, all_rounds(members)[0]
+    _, delta = epsilon_delta(members, composed)
     words = "" if delta is None else large_delta_words(delta, n)
     return Caution("large-delta", words) if words else None
 
 
-def _no_minimum(certificate: Any) -> Caution | None:
-    if certificate.deployment.content.population.minimum_batch is not None:
+def _no_minimum(members: Any, *, crowd: bool) -> Caution | None:
+    if members.content.population.minimum_batch is not None:
         return None
+    if crowd:
+        return Caution("no-minimum-batch", _NO_BATCH)
     return Caution(
         "no-minimum-batch",
         "population.minimum_batch is not set: nothing is said of a batch in which fewer "
-        f"{sent(certificate)} arrive than are expected, and such a batch is released too",
+        f"{sent(members)} arrive than are expected, and such a batch is released too",
     )
 
 
-def _fewer(certificate: Any, expected: int | None) -> Caution | None:
+def _fewer(members: Any, expected: int | None) -> Caution | None:
     """With a minimum batch a run is refused where they are too few."""
-    release, population = certificate.release, certificate.deployment.content.population
+    release, population = members.release, members.content.population
     if release is None or expected is None or release.users >= expected:
         return None
     if population.minimum_batch is not None:
@@ -165,9 +178,9 @@ def _rounds(deployment: Any) -> Caution | None:
     )
 
 
-def _failed(certificate: Any) -> Caution | None:
-    ends = failure(certificate)
-    epsilon, delta = epsilon_delta(certificate, ends)
+def _failed(members: Any) -> Caution | None:
+    ends = failure(members)
+    epsilon, delta = epsilon_delta(members, ends)
     if right_guesses(epsilon, delta) <= _LARGE:
         return None
     left = "nothing finite is certified"
@@ -175,7 +188,7 @@ def _failed(certificate: Any) -> Caution | None:
         left = f"{WORDS[ends.quantity]} <= {ends.shown('upper')} is left"
     return Caution(
         "shuffler-fails",
-        f"if the {who(certificate)} fails, {left}: a guess between two values of a user may be "
+        f"if the {who(members)} fails, {left}: a guess between two values of a user may be "
         f"right {percent(epsilon, delta)} times in 100. All else rests on who runs the "
-        f"{who(certificate)}",
+        f"{who(members)}",
     )

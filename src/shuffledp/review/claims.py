@@ -48,40 +48,41 @@ class Ends:
         return shown_end(self.quantity, claim.value, claim.log, up=up, digits=digits)
 
 
-def one_round(certificate: Any) -> list[Ends]:
-    """Ends of one round, a situation each."""
-    return [_ends(certificate, s, s.claims) for s in certificate.scenarios]
+def one_round(members: Any) -> list[Ends]:
+    """Ends of one round, a situation each.
+
+    Parameters
+    ----------
+    members : Members
+        Of a certificate: whose data is protected.
+    """
+    return [_ends(members, s, s.claims) for s in members.scenarios]
 
 
-def all_rounds(certificate: Any) -> list[Ends]:
+def all_rounds(members: Any) -> list[Ends]:
     """Ends after all rounds; those of one round where there is one."""
-    return [_ends(certificate, s, s.composed or s.claims) for s in certificate.scenarios]
+    return [_ends(members, s, s.composed or s.claims) for s in members.scenarios]
 
 
-def released(certificate: Any) -> list[Ends]:
+def released(members: Any) -> list[Ends]:
     """Ends after all rounds in the situations in which shuffler or aggregator works."""
-    return [ends for ends in all_rounds(certificate) if ends.scenario.name not in FAILURES]
+    return [ends for ends in all_rounds(members) if ends.scenario.name not in FAILURES]
 
 
-def failure(certificate: Any) -> Ends:
+def failure(members: Any) -> Ends:
     """Ends after all rounds where nothing hides a user's report."""
-    (ends,) = (one for one in all_rounds(certificate) if one.scenario.name in FAILURES)
+    (ends,) = (one for one in all_rounds(members) if one.scenario.name in FAILURES)
     return ends
 
 
-def seen(certificate: Any) -> str:
-    """What an analyst sees of users' data."""
-    return "shuffled messages" if certificate.view is None else "sums of the reports"
-
-
-def who(certificate: Any) -> str:
+def who(members: Any) -> str:
     """Who stands between users and analyst."""
-    return "shuffler" if certificate.view is None else "aggregator"
+    return "shuffler" if members.sums is None else "aggregator"
 
 
-def sent(certificate: Any) -> str:
+def sent(members: Any) -> str:
     """What users send, in the plural."""
-    return "messages" if certificate.view is None else "reports"
+    return "messages" if members.sums is None else "reports"
 
 
 def worst(found: Sequence[Ends]) -> Ends:
@@ -89,18 +90,27 @@ def worst(found: Sequence[Ends]) -> Ends:
     return max(found, key=height)
 
 
-def claims_of(certificate: Any) -> Iterator[tuple[Any, Any]]:
+def claims_of(members: Any) -> Iterator[tuple[Any, Any]]:
     """(scenario, claim) of all claims, of one round first."""
-    for scenario in certificate.scenarios:
+    for scenario in members.scenarios:
         for claim in (*scenario.claims, *scenario.composed):
             yield scenario, claim
 
 
-def epsilon_delta(certificate: Any, ends: Ends) -> tuple[float | None, float | None]:
+def epsilon_delta(members: Any, ends: Ends) -> tuple[float | None, float | None]:
     """The upper end with what is held fixed, as (eps, delta)."""
     if ends.quantity == "epsilon":
-        return ends.upper.value, certificate.at
-    return certificate.at, ends.upper.value
+        return ends.upper.value, members.at
+    return members.at, ends.upper.value
+
+
+def bounded(members: Any, ends: Ends) -> str:
+    """The upper end at what is held fixed, in words."""
+    if ends.upper.value is None:
+        return "nothing finite is certified"
+    if ends.quantity == "epsilon":
+        return f"eps <= {ends.shown('upper')} nats at delta = {members.at!r}"
+    return f"delta <= {ends.shown('upper')} at eps = {members.at!r} nats"
 
 
 def height(ends: Ends) -> tuple[bool, float, float]:
@@ -112,7 +122,7 @@ def height(ends: Ends) -> tuple[bool, float, float]:
     return False, claim.value, 0.0 if claim.log is None else claim.log
 
 
-def _ends(certificate: Any, scenario: Any, claims: Sequence[Any]) -> Ends:
+def _ends(members: Any, scenario: Any, claims: Sequence[Any]) -> Ends:
     uppers = [claim for claim in claims if claim.end == "upper"]
     (lower,) = (claim for claim in claims if claim.end == "lower")
-    return Ends(scenario, certificate.quantity, uppers[0], lower, uppers[-1])
+    return Ends(scenario, members.quantity, uppers[0], lower, uppers[-1])

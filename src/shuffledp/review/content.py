@@ -17,7 +17,6 @@ from shuffledp.review.blocks import (
     Heading,
     Line,
     Paragraph,
-    Ref,
     Signatures,
     Status,
     Strong,
@@ -30,12 +29,13 @@ from shuffledp.review.claims import (
     WORDS,
     Ends,
     all_rounds,
+    bounded,
     claims_of,
     epsilon_delta,
     failure,
+    height,
     one_round,
     released,
-    seen,
     sent,
     who,
     worst,
@@ -43,11 +43,8 @@ from shuffledp.review.claims import (
 from shuffledp.review.entry import Entry
 from shuffledp.review.glossary import TERMS
 from shuffledp.review.grounds import (
-    Cited,
-    anchor,
     assumptions,
     checklist,
-    key,
     sentence,
     sources,
     statements,
@@ -55,12 +52,16 @@ from shuffledp.review.grounds import (
     verification,
 )
 from shuffledp.review.meaning import local_of, odds, percent
-from shuffledp.review.picture import picture_of
 
 ROLES = ("Prepared by", "Reviewed by", "Approved by")
 _CAPTION = (
     "The band and the lines beside the marks were computed with the account, to a tenth of a per "
     "cent; they are not part of the certificate. The marks are."
+)
+_CROWD_CAPTION = (
+    "To the right each group's members among all groups, as the certificate has it; to the left "
+    "what they would have among the users of their own mechanism alone, computed with the account "
+    "and no part of the certificate."
 )
 
 
@@ -77,14 +78,12 @@ def report(entries: Sequence[Entry], *, date: str) -> Document:
     if len(entries) == 1:
         (entry,) = entries
         title = f"Privacy report: {entry.title}"
-        blocks = [Heading(title, 1), *_of_one(entry, 2, "", date)]
+        blocks = [Heading(title, 1), *_of_one(entry, 2, date)]
     else:
         title = f"Privacy report: {len(entries)} deployments compared"
         blocks = [Heading(title, 1), *_comparison(entries)]
         for i, entry in enumerate(entries, 1):
-            prefix = f"d{i}-"
-            blocks.append(Heading(f"{i}. {entry.title}", 2, f"{prefix}start"))
-            blocks += _of_one(entry, 3, prefix, date)
+            blocks += [Heading(f"{i}. {entry.title}", 2), *_of_one(entry, 3, date)]
     blocks += [
         Heading("Words", 2),
         Terms(TERMS),
@@ -95,18 +94,29 @@ def report(entries: Sequence[Entry], *, date: str) -> Document:
     return Document(title, blocks)
 
 
-def _of_one(entry: Entry, level: int, prefix: str, date: str) -> list[Block]:
-    certificate = entry.certificate
-    cited = statements(certificate)
-    status = target_status(verdict_of(certificate), certificate.quantity)
-    blocks = [*status, *audited_verdict(entry.audited), *_summary(entry)]
+def _of_one(entry: Entry, level: int, date: str) -> list[Block]:
+    certificate, everybody = entry.certificate, entry.certificate.members
+    quantity = certificate.deployment.content.target.quantity
+    blocks = [*_target_status(verdict_of(certificate), quantity)]
+    blocks += audited_verdict(entry.audited)
+    blocks += _crowd_summary(entry) if certificate.crowd else _summary(everybody[0])
     blocks += _warnings(entry, level)
-    blocks += [Heading("What is certified", level), *situations(certificate, cited, prefix)]
-    blocks += _figure(entry, level, prefix)
+    blocks.append(Heading("What is certified", level))
+    if certificate.crowd:
+        blocks += [_crowd_table(entry), _crowd_odds(everybody)]
+    else:
+        blocks += _situations(everybody[0])
+    blocks += _figure(entry, level)
+    for one in everybody if certificate.crowd else ():
+        words = f"{sentence(one.neighbours)} Protected is {one.privacy_unit}."
+        blocks.append(Heading(f"Members of group {one.group}: {entry.labels[one.group]}", level))
+        blocks += [Paragraph(line(words)), *_situations(one), Paragraph(_failed_words(one))]
+        blocks += theorems(statements(one), level)
+    said = dict.fromkeys(words for one in everybody for words in assumptions(one))
+    blocks += checklist(said, level)
+    if not certificate.crowd:
+        blocks += [Heading("Theorems", level), *theorems(statements(everybody[0]), level)]
     blocks += [
-        *checklist(assumptions(certificate), level),
-        Heading("Theorems", level),
-        *theorems(cited, level, prefix),
         Heading("Verification", level),
         *verification(entry),
         *(block for found in entry.audited for block in audited_section(found, level)),
@@ -119,7 +129,7 @@ def _of_one(entry: Entry, level: int, prefix: str, date: str) -> list[Block]:
 # --------------------------------------------------------------------------- what comes first
 
 
-def target_status(verdict: Any, quantity: str) -> list[Block]:
+def _target_status(verdict: Any, quantity: str) -> list[Block]:
     """Whether the target of the deployment file is met, or that it has none."""
     if verdict is not None:
         return [Status(verdict.kind, line(Strong(f"{verdict.title}."), f" {verdict.words}."))]
@@ -131,97 +141,78 @@ def target_status(verdict: Any, quantity: str) -> list[Block]:
     return [Status("none", line(Strong("No target is set."), words))]
 
 
-def _summary(entry: Entry) -> list[Block]:
-    certificate = entry.certificate
-    ends = worst(released(certificate))
-    epsilon, delta = epsilon_delta(certificate, ends)
-    users = certificate.deployment.content.population.users
+def _summary(members: Any) -> list[Block]:
+    ends = worst(released(members))
+    epsilon, delta = epsilon_delta(members, ends)
+    users, changed = members.users, members.content.changed
     if epsilon is None:
         words = (
             f"Nothing is promised to the {users:,} users: no finite eps is certified at "
-            f"delta = {certificate.at!r}."
+            f"delta = {members.at!r}."
         )
         return [Paragraph(line(Strong(words)))]
-    whose = "one" if _changed(certificate) == 1 else f"{_changed(certificate):,} together"
+    seen = "shuffled messages" if members.sums is None else "sums of the reports"
     promise = (
-        f"What anybody who sees the {seen(certificate)}, and nothing else of them, can learn about "
-        f"the data of any {whose} of the {users:,} users is bounded by "
+        f"What anybody who sees the {seen}, and nothing else of them, can learn about the data of "
+        f"any {'one' if changed == 1 else f'{changed:,} together'} of the {users:,} users is "
+        "bounded by "
     )
-    when = ", ".join([_when(certificate), *_after(certificate)])
+    when = f"if as many {sent(members)} arrive as are expected"
+    if any(one.scenario.name == "minimum batch" for one in released(members)):
+        when = "in every batch that is released"
     more = (
-        f" {when}. In full: differential privacy, for neighbours as follows. "
-        f"{sentence(certificate.neighbouring_relation['words'])} Protected is "
-        f"{certificate.privacy_unit}."
+        f" {', '.join([when, *_after(members)])}. In full: differential privacy, for neighbours as "
+        f"follows. {sentence(members.neighbours)} Protected is {members.privacy_unit}."
     )
     return [
-        Paragraph(line(promise, Strong(_ends_words(certificate, ends)), more)),
-        Paragraph(line(*odds_words(certificate, epsilon, delta))),
-        *_provenance(certificate, ends),
-        Paragraph(line(*failed_words(certificate))),
+        Paragraph(line(promise, Strong(bounded(members, ends)), more)),
+        Paragraph(line(*_odds_words(members, epsilon, delta))),
+        *_provenance(members, ends),
+        Paragraph(line(*_failed_words(members))),
     ]
 
 
-def _ends_words(certificate: Any, ends: Ends) -> str:
-    if certificate.quantity == "epsilon":
-        return f"eps <= {ends.shown('upper')} nats at delta = {certificate.at!r}"
-    return f"delta <= {ends.shown('upper')} at eps = {certificate.at!r} nats"
-
-
-def _when(certificate: Any) -> str:
-    names = [ends.scenario.name for ends in released(certificate)]
-    if "minimum batch" in names:
-        return "in every batch that is released"
-    return f"if as many {sent(certificate)} arrive as are expected"
-
-
-def _after(certificate: Any) -> list[str]:
-    rounds = certificate.rounds
+def _after(members: Any) -> list[str]:
+    rounds = members.rounds
     return [f"after all {rounds:,} rounds together"] if rounds > 1 else []
 
 
-def odds_words(certificate: Any, epsilon: float, delta: float | None) -> Line:
+def _odds_words(members: Any, epsilon: float, delta: float | None) -> Line:
     """An end as the chances of a guess."""
-    one = _changed(certificate) == 1
+    one = members.content.changed == 1
     such = "values this user has" if one else "choices of values these users have"
     start = (
         "What this means: somebody who knows the data of all other users, has to tell which of two "
         f"such {such}, holds both for equally likely, and decides by whatever rule "
-        f"once the {'messages' if certificate.view is None else 'sums'} are seen, is right with "
+        f"once the {'messages' if members.sums is None else 'sums'} are seen, is right with "
     )
     chances = f", or {percent(epsilon, delta)} times in 100."
     words = Strong(f"odds of at most {odds(epsilon, delta)} to 1")
     return line(start, words, chances, " A coin is right 50 times, odds of 1 to 1.")
 
 
-def _provenance(certificate: Any, ends: Ends) -> list[Block]:
+def _provenance(members: Any, ends: Ends) -> list[Block]:
     """What to know of a number that rests on more than the literature."""
-    theorem = ends.upper.theorem
+    theorem = ends.upper.rests_on
     if theorem is None or theorem.provenance == "published":
         return []
     words = "The number rests on a theorem that is proved in the project's own pages alone"
-    if certificate.deployment.content.accounting.trust == "all" and ends.differs:
-        word = WORDS[certificate.quantity]
+    if members.content.accounting.trust == "all" and ends.differs:
         alone = ends.shown("published")
-        given = "nothing finite" if alone == "none" else f"{word} <= {alone}"
+        given = "nothing finite" if alone == "none" else f"{WORDS[ends.quantity]} <= {alone}"
         words += f"; published theorems give {given} here"
     return [Paragraph(line(f"{words}."))]
 
 
-def failed_words(certificate: Any) -> Line:
+def _failed_words(members: Any) -> Line:
     """What is left where nothing hides a report."""
-    ends = failure(certificate)
-    epsilon, delta = epsilon_delta(certificate, ends)
-    left = _ends_words(certificate, ends)
-    if ends.upper.value is None:
-        left = "nothing finite is certified"
-    start = (
-        f"If the {who(certificate)} fails and {sent(certificate)} are seen with their senders: "
-        f"{left}; "
-    )
-    chances = (
+    ends = failure(members)
+    epsilon, delta = epsilon_delta(members, ends)
+    return line(
+        f"If the {who(members)} fails and {sent(members)} are seen with their senders: "
+        f"{bounded(members, ends)}; "
         f"odds of at most {odds(epsilon, delta)} to 1, {percent(epsilon, delta)} times in 100."
     )
-    return line(start + chances)
 
 
 def _warnings(entry: Entry, level: int) -> list[Block]:
@@ -240,84 +231,81 @@ def _warnings(entry: Entry, level: int) -> list[Block]:
 # -------------------------------------------------------------------------------- the numbers
 
 
-def situations(certificate: Any, cited: Cited, prefix: str) -> list[Block]:
+def _situations(members: Any) -> list[Block]:
     """Tables of all situations, and what there is to say of them."""
-    rounds = certificate.rounds
+    rounds = members.rounds
     blocks: list[Block] = []
     if rounds > 1:
-        caption = f"After all {rounds:,} rounds together"
-        blocks.append(_table(caption, all_rounds(certificate), cited, prefix))
-    caption = "After one round" if rounds > 1 else "One round"
-    blocks.append(_table(caption, one_round(certificate), cited, prefix))
-    blocks.append(_meaning(certificate))
-    said = [line(Strong(s.name), f": {s.how}") for s in certificate.scenarios]
-    if certificate.view is not None:
-        view = certificate.view
-        words = f": {view.words}; a neighbour changes at most {_coordinates(view.changed)} a round"
+        blocks.append(_table(f"After all {rounds:,} rounds together", all_rounds(members)))
+    blocks.append(_table("After one round" if rounds > 1 else "One round", one_round(members)))
+    rows = [(ends.scenario.name, ends) for ends in all_rounds(members)]
+    blocks.append(_meaning(members, rows, "situation", _after(members)))
+    said = [line(Strong(s.name), f": {s.how}") for s in members.scenarios]
+    if members.sums is not None:
+        count = members.sums.changed
+        most = f"{count:,} coordinate{'s' if count > 1 else ''}"
+        words = f": {members.sums.seen}; a neighbour changes at most {most} a round"
         said.insert(0, line(Strong("view"), words))
-    eps0 = certificate.local_guarantee
+    eps0 = members.local_guarantee
     words = (
-        f"no pure eps0; if the {who(certificate)} fails, what the table says at the target"
+        f"no pure eps0; if the {who(members)} fails, what the table says at the target"
         if eps0 is None
-        else f"eps0 = {outward(eps0, up=True)} nats{local_of(_changed(certificate))}, "
-        f"whatever the {who(certificate)} does"
+        else f"eps0 = {outward(eps0, up=True)} nats{local_of(members.content.changed)}, "
+        f"whatever the {who(members)} does"
     )
     said.append(line(Strong("local guarantee"), f": {words}"))
-    claims = [claim for _, claim in claims_of(certificate)]
+    claims = [claim for _, claim in claims_of(members)]
     widths = [claim.numerical_width for claim in claims if claim.numerical_width is not None]
-    rtol = certificate.deployment.content.accounting.rtol
+    rtol = members.content.accounting.rtol
     said.append(line(Strong("numerical width"), f": {width_words(widths, rtol)}"))
     return [*blocks, Bullets(tuple(said))]
 
 
-def _changed(certificate: Any) -> int:
-    return certificate.deployment.content.changed
-
-
-def _coordinates(count: int) -> str:
-    return f"{count:,} coordinate{'s' if count > 1 else ''}"
-
-
-def _table(caption: str, found: Sequence[Ends], cited: Cited, prefix: str) -> Table:
+def _table(caption: str, found: Sequence[Ends]) -> Table:
     word = WORDS[found[0].quantity]
-    unit = ", nats" if word == "eps" else ""
     published = any(ends.differs for ends in found)
+    cells = ["lower", "upper", *(["published"] if published else [])]
     more = ["published <="] if published else []
     head = ("situation", "n honest", f"{word} >=", f"{word} <=", *more, "upper by")
     rows = []
     for ends in found:
-        cells = ["lower", "upper", *(["published"] if published else [])]
-        theorem = ends.upper.theorem
-        by: Line = ("",)
-        if theorem is not None:
-            by = (Ref(theorem.key, anchor(prefix, list(cited).index(key(theorem)))),)
-        n = f"{ends.scenario.n:,}"
         shown = [(ends.shown(cell),) for cell in cells]
-        rows.append(((ends.scenario.name,), (n,), *shown, by))
+        rows.append(((ends.scenario.name,), (f"{ends.scenario.n:,}",), *shown, (_by(ends),)))
+    unit = ", nats" if word == "eps" else ""
     return Table(caption + unit, head, tuple(rows), frozenset({0, len(head) - 1}))
 
 
-def _meaning(certificate: Any) -> Table:
-    """The same upper ends as odds of a guess."""
+def _by(ends: Ends) -> str:
+    theorem = ends.upper.rests_on
+    return "" if theorem is None else theorem.key
+
+
+def _meaning(
+    members: Any, named: Sequence[tuple[str, Ends]], what: str, after: Sequence[str] = ()
+) -> Table:
+    """Upper ends as odds of a guess."""
     rows = []
-    for ends in all_rounds(certificate):
-        epsilon, delta = epsilon_delta(certificate, ends)
-        cells = (ends.shown("upper"), odds(epsilon, delta), percent(epsilon, delta))
-        rows.append(((ends.scenario.name,), *((cell,) for cell in cells)))
-    after = "".join(f", {words}" for words in _after(certificate))
-    head = ("situation", f"{WORDS[certificate.quantity]} <=", "odds to 1", "right in 100")
-    return Table(f"As a guess between two values of a user, at most{after}", head, tuple(rows))
+    for name, ends in named:
+        at = epsilon_delta(members, ends)
+        cells = (ends.shown("upper"), odds(*at), percent(*at))
+        rows.append(((name,), *((cell,) for cell in cells)))
+    head = (what, f"{WORDS[members.quantity]} <=", "odds to 1", "right in 100")
+    caption = ", ".join(["As a guess between two values of a user, at most", *after])
+    return Table(caption, head, tuple(rows))
 
 
-def _figure(entry: Entry, level: int, prefix: str) -> list[Block]:
-    if entry.curve is None:
+def _figure(entry: Entry, level: int) -> list[Block]:
+    if entry.drawing is None:
         return []
-    name = f"{prefix}figure"
-    picture = picture_of(entry.certificate, entry.curve, label=entry.label, name=name)
-    if picture is None:
-        return []
-    caption = f"{picture.title}. {_CAPTION}"
-    return [Heading("Figure", level), Figure(picture, caption, entry.picture)]
+    caption = _CROWD_CAPTION if entry.certificate.crowd else _CAPTION
+    ends = "; ".join(
+        f"{one.scenario.name}{f' of group {m.group}' if entry.certificate.crowd else ''}: "
+        f"{one.shown('lower')} <= {WORDS[one.quantity]} <= {one.shown('upper')}"
+        for m in entry.certificate.members
+        for one in one_round(m)
+    )
+    words = f"Central {WORDS[entry.certificate.members[0].quantity]} over n. {ends}"
+    return [Heading("Figure", level), Figure(words, entry.drawing, caption, entry.picture)]
 
 
 # ------------------------------------------------------------------------------ the comparison
@@ -325,20 +313,70 @@ def _figure(entry: Entry, level: int, prefix: str) -> list[Block]:
 
 def _comparison(entries: Sequence[Entry]) -> list[Block]:
     """Upper ends side by side, and how every deployment stands."""
-    several = any(entry.certificate.rounds > 1 for entry in entries)
+    several = any(one.rounds > 1 for entry in entries for one in entry.certificate.members)
     rows = []
     for i, entry in enumerate(entries, 1):
-        certificate = entry.certificate
-        found = {ends.scenario.name: ends for ends in all_rounds(certificate)}
-        names = ("now", "minimum batch", failure(certificate).scenario.name)
-        # As on the command line: four digits of either.
-        ends = [found[name].shown("upper", digits=4) if name in found else "-" for name in names]
-        fixed = WORDS["delta" if certificate.quantity == "epsilon" else "epsilon"]
-        verdict = verdict_of(certificate)
+        verdict = verdict_of(entry.certificate)
         state = "not set" if verdict is None else verdict.title.lower()
-        start: Line = (Ref(f"{i}. {entry.title}", f"d{i}-start"),)
-        at = ", ".join([f"{fixed} {exact(certificate.at)}", *_after(certificate)])
-        rows.append((start, (at,), *((end,) for end in ends), (state,)))
+        for one in entry.certificate.members:
+            found = {ends.scenario.name: ends for ends in all_rounds(one)}
+            names = ("now", "minimum batch", failure(one).scenario.name)
+            # As on the command line: four digits of either.
+            ends = [found[x].shown("upper", digits=4) if x in found else "-" for x in names]
+            fixed = WORDS["delta" if one.quantity == "epsilon" else "epsilon"]
+            at = ", ".join([f"{fixed} {exact(one.at)}", *_after(one)])
+            whose = f", group {one.group}" if entry.certificate.crowd else ""
+            title = f"{i}. {entry.title}{whose}"
+            rows.append(((title,), (at,), *((end,) for end in ends), (state,)))
     caption = "Upper ends" + (" after all rounds" if several else "")
     head = ("deployment", "target", "now", "min. batch", "no shuffler", "limit")
     return [Table(caption, head, tuple(rows), frozenset({0, 1, 5}))]
+
+
+# ---------------------------------------------------------------------------------- of a crowd
+
+
+def _now(members: Any) -> Ends:
+    return released(members)[0]
+
+
+def _crowd_summary(entry: Entry) -> list[Block]:
+    groups = entry.certificate.members
+    fixed = "delta" if groups[0].quantity == "epsilon" else "eps"
+    users = sum(one.users for one in groups)
+    start = (
+        f"The messages of {users:,} users in {len(groups)} groups are shuffled together. What "
+        "anybody who sees them, and nothing else of them, can learn about the data of any one "
+        f"user is bounded, at {fixed} = {groups[0].at!r}, by the user's group:"
+    )
+    said = [line(f"group {one.group}: ", Strong(bounded(one, _now(one)))) for one in groups]
+    least = max(groups, key=lambda one: height(_now(one)))
+    epsilon, delta = epsilon_delta(least, _now(least))
+    blocks: list[Block] = [Paragraph(line(start)), Bullets(tuple(said))]
+    if epsilon is not None:
+        start = f"Least is promised to the members of group {least.group}. "
+        blocks.append(Paragraph(line(start, *_odds_words(least, epsilon, delta))))
+    return blocks
+
+
+def _crowd_table(entry: Entry) -> Table:
+    groups = entry.certificate.members
+    word = WORDS[groups[0].quantity]
+    published = any(_now(one).differs for one in groups)
+    cells = ["lower", "upper", *(["published"] if published else [])]
+    more = ["published <="] if published else []
+    head = ("group", "users", f"{word} >=", f"{word} <=", *more, "no shuffler <=", "upper by")
+    rows = []
+    for one in groups:
+        ends = _now(one)
+        start: Line = (f"{one.group}: {entry.labels[one.group]}",)
+        shown = [(ends.shown(cell),) for cell in cells]
+        alone = (failure(one).shown("upper"),)
+        rows.append((start, (f"{one.users:,}",), *shown, alone, (_by(ends),)))
+    unit = ", nats" if word == "eps" else ""
+    caption = f"A member of a group among all groups{unit}"
+    return Table(caption, head, tuple(rows), frozenset({0, len(head) - 1}))
+
+
+def _crowd_odds(groups: Sequence[Any]) -> Table:
+    return _meaning(groups[0], [(f"group {one.group}", _now(one)) for one in groups], "group")

@@ -23,14 +23,14 @@ class Entry:
         The name of its file.
     certificate_sha256 : str
         Of that file.
-    label : str
-        The mechanism in a few words.
+    labels : sequence of str
+        The mechanism in a few words; of a crowd one for each group.
     cautions : sequence of Caution
         What there is to warn of.
     silenced : sequence of str
         Warnings that were switched off.
-    curve : Curve, optional
-        Bounds over n, for a figure.
+    drawing : bytes, optional
+        The figure, as SVG.
     picture : str, optional
         Where the figure lies as a file of its own, seen from the report.
     verified : Verified, optional
@@ -42,10 +42,10 @@ class Entry:
     certificate: Any
     certificate_file: str
     certificate_sha256: str
-    label: str
+    labels: Sequence[str]
     cautions: Sequence[Caution] = ()
     silenced: Sequence[str] = ()
-    curve: Any = None
+    drawing: bytes | None = None
     picture: str | None = None
     verified: Verified | None = None
     audited: Sequence[Audited] = ()
@@ -54,3 +54,10 @@ class Entry:
     def title(self) -> str:
         """Of the deployment file, which may say anything."""
         return self.certificate.deployment.content.title
+
+    @property
+    def label(self) -> str:
+        """All mechanisms."""
+        if len(self.labels) == 1:
+            return self.labels[0]
+        return "; ".join(f"group {k}: {label}" for k, label in enumerate(self.labels))

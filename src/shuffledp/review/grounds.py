@@ -32,17 +32,18 @@ def sentence(words: str) -> str:
     return words[:1].upper() + words[1:] + ("" if words.endswith(".") else ".")
 
 
-def assumptions(certificate: Any) -> list[str]:
+def assumptions(members: Any) -> list[str]:
     """All that a reader is asked to believe, each once; what only the failure asks, by its name."""
-    said, usual = list(certificate.assumptions), set(certificate.assumptions)
-    for scenario, claim in claims_of(certificate):
+    said, usual = list(members.assumptions), set(members.assumptions)
+    for scenario, claim in claims_of(members):
         if scenario.name not in FAILURES:
-            usual.update(claim.assumptions)
-    for scenario, claim in claims_of(certificate):
+            usual.update(members.words(claim))
+    for scenario, claim in claims_of(members):
         said += [
-            words if words in usual else f"{scenario.name}: {words}" for words in claim.assumptions
+            words if words in usual else f"{scenario.name}: {words}"
+            for words in members.words(claim)
         ]
-    several = certificate.rounds > 1
+    several = members.rounds > 1
     # That there is one round is said of the table of one round alone.
     return [words for words in dict.fromkeys(said) if not (several and words == ONE_ROUND)]
 
@@ -62,31 +63,26 @@ def key(theorem: Any) -> tuple[str, ...]:
     return (theorem.key, theorem.title, theorem.source, theorem.provenance)
 
 
-def statements(certificate: Any) -> Cited:
+def statements(members: Any) -> Cited:
     """Every theorem once, and where it gives which end."""
     found: Cited = {}
     for end in ("upper", "lower"):
-        for scenario in certificate.scenarios:
+        for scenario in members.scenarios:
             for claims, after in ((scenario.claims, ""), (scenario.composed, " after all rounds")):
                 for claim in claims:
-                    if claim.end == end and claim.theorem is not None:
-                        ends = found.setdefault(key(claim.theorem), {})
+                    if claim.end == end and claim.rests_on is not None:
+                        ends = found.setdefault(key(claim.rests_on), {})
                         names = ends.setdefault(f"{end} end{after}", [])
                         names += [scenario.name] if scenario.name not in names else []
     return found
 
 
-def anchor(prefix: str, number: int) -> str:
-    """Where a theorem stands in the report."""
-    return f"{prefix}theorem-{number + 1}"
-
-
-def theorems(cited: Cited, level: int, prefix: str) -> list[Block]:
+def theorems(cited: Cited, level: int) -> list[Block]:
     """Each with its source, and which ends rest on it."""
     blocks: list[Block] = []
-    for number, ((key, title, source, provenance), ends) in enumerate(cited.items()):
+    for (name, title, source, provenance), ends in cited.items():
         used = "; ".join(f"{end}: {', '.join(names)}" for end, names in ends.items())
-        blocks.append(Heading(f"{key}, {next(iter(ends))}", level + 1, anchor(prefix, number)))
+        blocks.append(Heading(f"{name}, {next(iter(ends))}", level + 1))
         blocks.append(
             Paragraph(line(f"{sentence(title)} {source} [{provenance}]. {sentence(used)}"))
         )

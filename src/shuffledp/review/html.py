@@ -1,31 +1,17 @@
-"""A report as one HTML file: nothing is loaded, nothing runs, every text is escaped."""
+"""A report as one HTML file: its Markdown, rendered. Nothing is loaded, nothing runs."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import html
-from functools import singledispatch
 from importlib.resources import files
 from string import Template
 
-from shuffledp.review.blocks import (
-    Block,
-    Bullets,
-    Checks,
-    Document,
-    Figure,
-    Heading,
-    Inline,
-    Line,
-    Paragraph,
-    Ref,
-    Signatures,
-    Status,
-    Strong,
-    Table,
-    Terms,
-)
+from markdown_it import MarkdownIt
+
+from shuffledp.review.blocks import Block, Checks, Document, Figure, Signatures, Status, Table
+from shuffledp.review.markdown import block_text
 from shuffledp.values.characters import visible
 
 _PAGE = Template(
@@ -48,125 +34,58 @@ $body
 </html>
 """
 )
+# CommonMark with tables; of HTML in a text the letters are shown.
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+# What the renderer writes as styles, which the page's policy forbids, as classes of its sheet.
+_CLASSES = (
+    (' style="text-align:right"', ' class="number"'),
+    (' style="text-align:left"', ""),
+    ("<li>[ ] ", '<li><span class="box"></span>'),
+)
 
 
 def to_html(document: Document) -> str:
     """The whole file.
 
-    Its Content-Security-Policy allows the one style sheet inside it, by hash, and nothing else:
-    no script, no picture, no form, no address of any kind is followed by opening it.
+    Its Content-Security-Policy allows the one style sheet inside it, by hash, and pictures inside
+    it: no script, no form, no address of any kind is followed by opening it.
     """
     style = files("shuffledp.review").joinpath("report.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
     return _PAGE.substitute(
         policy=policy,
-        title=escaped(document.title),
+        title=_escaped(document.title),
         style=style,
         body="\n".join(_block(block) for block in document.blocks),
     )
 
 
-def escaped(words: str) -> str:
+def _escaped(words: str) -> str:
     """Text as HTML, in an element or in an attribute."""
     return html.escape(visible(words), quote=True)
 
 
-def _line(parts: Line) -> str:
-    return "".join(_inline(part) for part in parts)
-
-
-def _inline(part: Inline) -> str:
-    if isinstance(part, str):
-        return escaped(part)
-    words = escaped(part.words)
-    if isinstance(part, Ref):
-        return f'<a href="#{escaped(part.anchor)}">{words}</a>'
-    return f"<strong>{words}</strong>" if isinstance(part, Strong) else f"<code>{words}</code>"
-
-
-@singledispatch
 def _block(block: Block) -> str:
-    raise TypeError(f"no HTML for {type(block).__name__}")
-
-
-@_block.register
-def _(block: Heading) -> str:
-    anchor = f' id="{escaped(block.anchor)}"' if block.anchor else ""
-    # The words may be of any direction; what follows must not be turned by them.
-    return f"<h{block.level}{anchor}><bdi>{escaped(block.words)}</bdi></h{block.level}>"
-
-
-@_block.register
-def _(block: Paragraph) -> str:
-    return f"<p>{_line(block.line)}</p>"
-
-
-@_block.register
-def _(block: Status) -> str:
-    return f'<p class="status {escaped(block.kind)}">{_line(block.line)}</p>'
-
-
-@_block.register
-def _(block: Table) -> str:
-    kinds = ["" if i in block.left else ' class="number"' for i in range(len(block.head))]
-    head = "".join(
-        f'<th scope="col"{kind}>{escaped(words)}</th>'
-        for kind, words in zip(kinds, block.head, strict=True)
-    )
-    rows = []
-    for row in block.rows:
-        first, *rest = ((kind, _line(cell)) for kind, cell in zip(kinds, row, strict=True))
-        cells = "".join(f"<td{kind}>{cell}</td>" for kind, cell in rest)
-        rows.append(f'<tr><th scope="row"{first[0]}>{first[1]}</th>{cells}</tr>')
-    body = "\n".join(rows)
-    caption = f"<caption>{escaped(block.caption)}</caption>\n" if block.caption else ""
-    return (
-        '<div class="wide" role="region" tabindex="0" aria-label="'
-        f'{escaped(block.caption or block.head[0])}">\n<table>\n{caption}'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>"
-    )
-
-
-@_block.register
-def _(block: Bullets) -> str:
-    return "<ul>\n" + "\n".join(f"<li>{_line(words)}</li>" for words in block.lines) + "\n</ul>"
-
-
-@_block.register
-def _(block: Checks) -> str:
-    box, initials = '<span class="box"></span>', '<span class="initials"></span>'
-    items = "\n".join(
-        f"<li>{box}<span>{_line(words)}</span>{initials}</li>" for words in block.lines
-    )
-    return f'<ul class="checks">\n{items}\n</ul>'
-
-
-@_block.register
-def _(block: Terms) -> str:
-    items = "\n".join(
-        f"<dt>{escaped(term)}</dt><dd>{escaped(words)}</dd>" for term, words in block.entries
-    )
-    return f"<dl>\n{items}\n</dl>"
-
-
-@_block.register
-def _(block: Figure) -> str:
-    return (
-        f'<figure>\n<div class="wide" role="region" tabindex="0" aria-label="Figure">\n'
-        f"{block.picture.svg()}\n</div>\n<figcaption>{escaped(block.caption)}</figcaption>\n"
-        "</figure>"
-    )
-
-
-@_block.register
-def _(block: Signatures) -> str:
-    head = "".join(f'<th scope="col">{words}</th>' for words in ("", "Name", "Signature", "Date"))
-    rows = "\n".join(
-        f'<tr><th scope="row">{escaped(role)}</th><td></td><td></td><td></td></tr>'
-        for role in block.roles
-    )
-    return (
-        f'<table class="signatures">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n'
-        "</tbody>\n</table>"
-    )
+    if isinstance(block, Figure):
+        data = base64.b64encode(block.drawing).decode()
+        return (
+            f'<figure>\n<img alt="{_escaped(block.words)}" '
+            f'src="data:image/svg+xml;base64,{data}">\n'
+            f"<figcaption>{_escaped(block.caption)}</figcaption>\n</figure>"
+        )
+    found = _MARKDOWN.render(block_text(block)).rstrip("\n")
+    for style, word in _CLASSES:
+        found = found.replace(style, word)
+    if isinstance(block, Table):
+        label = _escaped(block.caption or block.head[0])
+        return (
+            f'<div class="wide" role="region" tabindex="0" aria-label="{label}">\n{found}\n</div>'
+        )
+    kind = f"status {block.kind}" if isinstance(block, Status) else ""
+    kind = "checks" if isinstance(block, Checks) else kind
+    kind = "signatures" if isinstance(block, Signatures) else kind
+    return f'<div class="{_escaped(kind)}">\n{found}\n</div>' if kind else found

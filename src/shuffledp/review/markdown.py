@@ -10,7 +10,6 @@ from shuffledp.review.blocks import (
     Block,
     Bullets,
     Checks,
-    Code,
     Document,
     Figure,
     Heading,
@@ -34,7 +33,7 @@ _BEGINS = re.compile(r"^(\s*\d*)([-+=.)])(?=\s|[-+=]|$)")
 
 def to_markdown(document: Document) -> str:
     """The whole file."""
-    return "\n\n".join(_block(block) for block in document.blocks) + "\n"
+    return "\n\n".join(block_text(block) for block in document.blocks) + "\n"
 
 
 def escaped(words: str) -> str:
@@ -58,7 +57,7 @@ def _inline(part: Inline) -> str:
         return f"{left and ' '}{escaped(part)}{right and ' '}"
     if isinstance(part, Strong):
         return f"**{escaped(part.words)}**"
-    return _code(part.words) if isinstance(part, Code) else escaped(part.words)
+    return _code(part.words)
 
 
 def _code(words: str) -> str:
@@ -71,26 +70,27 @@ def _code(words: str) -> str:
 
 
 @singledispatch
-def _block(block: Block) -> str:
+def block_text(block: Block) -> str:
+    """A block as Markdown."""
     raise TypeError(f"no Markdown for {type(block).__name__}")
 
 
-@_block.register
+@block_text.register
 def _(block: Heading) -> str:
     return f"{'#' * block.level} {escaped(block.words)}"
 
 
-@_block.register
+@block_text.register
 def _(block: Paragraph) -> str:
     return _line(block.line)
 
 
-@_block.register
+@block_text.register
 def _(block: Status) -> str:
     return f"> {_line(block.line)}"
 
 
-@_block.register
+@block_text.register
 def _(block: Table) -> str:
     rules = ["---" if i in block.left else "---:" for i in range(len(block.head))]
     rows = [[escaped(words) for words in block.head], rules]
@@ -99,29 +99,29 @@ def _(block: Table) -> str:
     return f"{escaped(block.caption)}:\n\n{table}" if block.caption else table
 
 
-@_block.register
+@block_text.register
 def _(block: Bullets) -> str:
     return "\n".join(f"- {_line(words)}" for words in block.lines)
 
 
-@_block.register
+@block_text.register
 def _(block: Checks) -> str:
     return "\n".join(f"- [ ] {_line(words)}" for words in block.lines)
 
 
-@_block.register
+@block_text.register
 def _(block: Terms) -> str:
     return "\n".join(f"- **{escaped(term)}**: {escaped(words)}" for term, words in block.entries)
 
 
-@_block.register
+@block_text.register
 def _(block: Figure) -> str:
     if block.file is None:
         return f"{escaped(block.caption)} (The drawing is in the HTML report.)"
-    return f"![{escaped(block.picture.title)}]({quote(block.file)})\n\n{escaped(block.caption)}"
+    return f"![{escaped(block.words)}]({quote(block.file)})\n\n{escaped(block.caption)}"
 
 
-@_block.register
+@block_text.register
 def _(block: Signatures) -> str:
     rows = ["|  | Name | Signature | Date |", "| --- | --- | --- | --- |"]
     return "\n".join([*rows, *(f"| {escaped(role)} |  |  |  |" for role in block.roles)])

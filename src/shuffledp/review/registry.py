@@ -103,8 +103,11 @@ def registry_entry(
     ParameterError
         If the certificate has no finite upper end: there is nothing to register.
     """
-    ends = worst(released(certificate))
-    epsilon, delta = epsilon_delta(certificate, ends)
+    if certificate.crowd:
+        raise ParameterError("certificate: of a crowd, wanted one of a single mechanism")
+    members = certificate.members[0]
+    ends = worst(released(members))
+    epsilon, delta = epsilon_delta(members, ends)
     if epsilon is None or delta is None:
         raise ParameterError("certificate: no finite upper end, wanted a guarantee to register")
     title = certificate.deployment.content.title
@@ -114,13 +117,13 @@ def registry_entry(
         _Line(0, "tier", Decimal(2)),
         _Line(0, "deployment"),
         *_basic(title),
-        *_guarantee(certificate, ends),
-        *_model(certificate, label),
+        *_guarantee(members, ends),
+        *_model(members, label),
         _Line(1, "accounting"),
         _Line(2, "post_processing", "", "Of the released numbers, if any.", off=True),
-        _Line(2, "composition", _composition(certificate)),
+        _Line(2, "composition", _composition(members)),
         _Line(1, "implementation"),
-        _Line(2, "mechanisms", _mechanisms(certificate, label)),
+        _Line(2, "mechanisms", _mechanisms(members, label)),
         _Line(2, "justification", "", "Why these choices were made.", off=True),
         _Line(1, "administrative"),
         _Line(2, "sources", "", _TO_FILL),
@@ -144,61 +147,61 @@ def _basic(title: str) -> list[_Line]:
     ]
 
 
-def _guarantee(certificate: Any, ends: Ends) -> list[_Line]:
-    relation = sentence(certificate.neighbouring_relation["words"])
+def _guarantee(members: Any, ends: Ends) -> list[_Line]:
+    relation = sentence(members.neighbours)
     return [
         _Line(1, "dp_variant"),
         _Line(2, "variant_name", "Approximate DP"),
         _Line(2, "data_domain", "", "Public: which values a user may have.", off=True),
-        _Line(2, "unprotected_quantities", f"The number of {sent(certificate)}, n, is public."),
+        _Line(2, "unprotected_quantities", f"The number of {sent(members)}, n, is public."),
         _Line(1, "privacy_loss"),
-        _Line(2, "privacy_unit", escaped(certificate.privacy_unit)),
+        _Line(2, "privacy_unit", escaped(members.privacy_unit)),
         _Line(2, "privacy_unit_details", escaped(relation)),
         _Line(2, "privacy_parameters"),
-        *_parameters(certificate, ends),
-        _Line(2, "privacy_parameters_details", _bullets(_said(certificate))),
+        *_parameters(members, ends),
+        _Line(2, "privacy_parameters_details", _bullets(_said(members))),
     ]
 
 
-def _parameters(certificate: Any, ends: Ends) -> list[_Line]:
+def _parameters(members: Any, ends: Ends) -> list[_Line]:
     """eps and delta as numbers, the bounded one rounded up; a delta below the floats as text."""
     bounded = ends.shown("upper")
     value = bounded if bounded.startswith("10^") else Decimal(bounded)
-    fixed = Decimal(repr(certificate.at))
-    pair = (value, fixed) if certificate.quantity == "epsilon" else (fixed, value)
+    fixed = Decimal(repr(members.at))
+    pair = (value, fixed) if members.quantity == "epsilon" else (fixed, value)
     return [_Line(3, "epsilon", pair[0]), _Line(3, "delta", pair[1])]
 
 
-def _said(certificate: Any) -> list[str]:
+def _said(members: Any) -> list[str]:
     """Both ends in every situation."""
-    word = WORDS[certificate.quantity]
-    fixed = WORDS["delta" if certificate.quantity == "epsilon" else "epsilon"]
-    after = f", after all {certificate.rounds:,} rounds" if certificate.rounds > 1 else ""
+    word = WORDS[members.quantity]
+    fixed = WORDS["delta" if members.quantity == "epsilon" else "epsilon"]
+    after = f", after all {members.rounds:,} rounds" if members.rounds > 1 else ""
     found = [
-        f"{ends.scenario.name} ({ends.scenario.n:,} {sent(certificate)}): "
+        f"{ends.scenario.name} ({ends.scenario.n:,} {sent(members)}): "
         f"{ends.shown('lower')} <= {word} <= {ends.shown('upper')} "
-        f"at {fixed} = {certificate.at!r}{after}"
-        for ends in all_rounds(certificate)
+        f"at {fixed} = {members.at!r}{after}"
+        for ends in all_rounds(members)
     ]
     return [*found, "eps is in nats; upper ends are certified, numerical errors included."]
 
 
-def _model(certificate: Any, label: str) -> list[_Line]:
-    rounds = certificate.rounds
-    failed = failure(certificate)
-    word = WORDS[certificate.quantity]
+def _model(members: Any, label: str) -> list[_Line]:
+    rounds = members.rounds
+    failed = failure(members)
+    word = WORDS[members.quantity]
     details = (
         f"Each user's value is randomized on the device ({label}). "
-        f"If the {who(certificate)} fails, {word} <= {failed.shown('upper')}."
+        f"If the {who(members)} fails, {word} <= {failed.shown('upper')}."
     )
     many = (
         f"{rounds:,} releases; every user takes part in each, and loses what is said above in all."
     )
     return [
         _Line(1, "deployment_model"),
-        _Line(2, "model_name", "Shuffle" if certificate.view is None else "Secure aggregation"),
+        _Line(2, "model_name", "Shuffle" if members.sums is None else "Secure aggregation"),
         _Line(2, "model_name_details", escaped(details)),
-        _Line(2, "actors", _bullets([f"Assumed: {words}" for words in assumptions(certificate)])),
+        _Line(2, "actors", _bullets([f"Assumed: {words}" for words in assumptions(members)])),
         _Line(2, "release_type", "Many releases" if rounds > 1 else "One release"),
         _Line(2, "release_type_details", many if rounds > 1 else "", off=rounds == 1),
         _Line(2, "data_source_type", "Static", "Or Dynamic.", off=True),
@@ -206,10 +209,10 @@ def _model(certificate: Any, label: str) -> list[_Line]:
     ]
 
 
-def _composition(certificate: Any) -> str:
-    if certificate.rounds == 1:
+def _composition(members: Any) -> str:
+    if members.rounds == 1:
         return "One release, nothing is composed."
-    said = [title for (_, title, _, _), ends in statements(certificate).items() if _composes(ends)]
+    said = [title for (_, title, _, _), ends in statements(members).items() if _composes(ends)]
     return _bullets(said)
 
 
@@ -217,12 +220,12 @@ def _composes(ends: dict[str, list[str]]) -> bool:
     return "upper end after all rounds" in ends
 
 
-def _mechanisms(certificate: Any, label: str) -> str:
+def _mechanisms(members: Any, label: str) -> str:
     found = [label]
-    for (key, title, source, provenance), ends in statements(certificate).items():
+    for (key, title, source, provenance), ends in statements(members).items():
         if any(end.startswith("upper") for end in ends):
             found.append(f"{key}: {title}. {source} [{provenance}]")
-    found.append(f"Accounted for by shuffledp {certificate.shuffledp_version}")
+    found.append(f"Accounted for by shuffledp {members.certificate.shuffledp_version}")
     return _bullets(found)
 
 

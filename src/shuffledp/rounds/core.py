@@ -16,6 +16,7 @@ from shuffledp.rounds.loss import LossPair
 from shuffledp.rounds.part import Part, Places
 from shuffledp.rounds.plan import Plan
 from shuffledp.rounds.total import Parts, Total, losses_of
+from shuffledp.statements import say
 from shuffledp.values.work import Beside
 
 U = UNIT_ROUNDOFF
@@ -278,12 +279,8 @@ class Rounds(Accountant):
         said = [self.relation.sentence]
         for part, _ in self.parts:
             said += [words for words in part.assumptions if words != part.relation.sentence]
-        rounds = self.rounds
-        said.append(
-            f"{rounds:,} round{'s' if rounds > 1 else ''}{self._mechanisms()}; each user takes "
-            "part in every one, with fresh randomness; what is asked in a round may depend on all "
-            "earlier outputs"
-        )
+        many = f"{self.rounds:,} round{'s' if self.rounds > 1 else ''}"
+        said.append(say("rounds", f"{many}{self._mechanisms()}"))
         return tuple(dict.fromkeys(said))
 
     def _mechanisms(self) -> str:

@@ -227,7 +227,7 @@ def _several(
         part = epsilon * share * _BELOW, delta * share * _BELOW
         parts.append(_one(told, name, *part, **alone))
     spent = _added([_most(part.certificate) for part in parts])
-    kept = _added([part.certificate.at for part in parts])
+    kept = _added([part.certificate.members[0].at for part in parts])
     if not (spent <= epsilon and kept <= delta):
         raise NotCertified(
             f"eps <= {outward(spent, up=True)} at delta = {kept!r} is certified for all columns, "
@@ -249,7 +249,7 @@ def _most(certificate: Any) -> float:
     """The largest certified upper end after all rounds, where the shuffler works."""
     from shuffledp.review.claims import released, worst
 
-    value = worst(released(certificate)).upper.value
+    value = worst(released(certificate.members[0])).upper.value
     return math.inf if value is None else value
 
 

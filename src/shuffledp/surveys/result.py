@@ -81,7 +81,7 @@ class Survey(Drawn):
         # Not rounded: 99.9 % is not to be read as 100 %.
         share = f"{(Decimal(repr(self.confidence)) * 100).normalize():f}%"
         head = (*_HEAD, f"{share} interval", f"{share}, all at once")
-        assumed = dict.fromkeys((*self.bound.assumptions, *self.certificate.assumptions))
+        assumed = dict.fromkeys((*self.bound.assumptions, *self.certificate.members[0].assumptions))
         notes = (
             *self._left_out(),
             *self.notes,

@@ -1,6 +1,5 @@
 """Views: what the analyst sees of the reports, where it is not the multiset of all messages."""
 
-from shuffledp.views.added_up import SUMS_ALONE
 from shuffledp.views.certified import certified, log_upper
 from shuffledp.views.datasets import local_guarantee
 from shuffledp.views.front import VIEWS, shuffle
@@ -8,7 +7,6 @@ from shuffledp.views.noise import AddedNoise
 from shuffledp.views.sums import Sums, summed
 
 __all__ = [
-    "SUMS_ALONE",
     "VIEWS",
     "AddedNoise",
     "Sums",

@@ -10,28 +10,11 @@ from shuffledp.amplification.words import ONE_ROUND, SAME, own_assumptions
 from shuffledp.bound import Theorem
 from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial
 from shuffledp.randomizers import Gaussian, Randomizer
+from shuffledp.statements import Sentence, say
 from shuffledp.views.coordinates import Coordinates, coordinates_of
 from shuffledp.views.noise import AddedNoise
 
-ADDED_UP = (
-    "all n reports are randomized as stated, each with randomness of its own, and are added up"
-)
-SUMS_ALONE = (
-    "the analyst sees the sum of each coordinate over all n reports and nothing else of them"
-)
-NOISY_ALONE = (
-    "the analyst sees the sum of each coordinate over all n reports with noise on it, and nothing "
-    "else of them"
-)
-_ROUNDS = (
-    "{:,} rounds, each with randomness of its own; what is reported may depend on all sums before"
-)
-_ONES = "a report holds at most {:,} ones before it is randomized"
-_ITEM = "a report holds one 1 before it is randomized"
 ZEROED = ReplaceSpecial()
-_ZERO_VECTOR = "the special value is the report of zeros alone, randomized as every other"
-_OR_ITEM = "every other report holds one 1 before it is randomized"
-_NORMAL = "inputs are in [{}, {}]; noise and sums are real numbers, not floats"
 
 
 @dataclass(frozen=True)
@@ -66,24 +49,24 @@ class AddedUp:
     added: AddedNoise | None = None
 
     @property
-    def seen(self) -> str:
+    def seen(self) -> Sentence:
         """What the analyst sees, in words."""
-        return SUMS_ALONE if self.added is None else NOISY_ALONE
+        return say("sums" if self.added is None else "noisy-sums")
 
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers ask a reader to believe."""
-        words = [self.relation.sentence]
+        words: list[str] = [self.relation.sentence]
         if self.relation == ZEROED:
-            words.append(_ZERO_VECTOR)
-        words += [ADDED_UP, self.seen]
+            words.append(say("zero-vector"))
+        words += [say("added-up"), self.seen]
         if self.added is not None:
             words.append(self.added.words)
         if not isinstance(self.mechanism, Gaussian) and self.coordinates.count > 1:
-            item = _OR_ITEM if self.relation == ZEROED else _ITEM
-            words.append(item if self.coordinates.exact else _ONES.format(self.ones))
+            item = say("or-item" if self.relation == ZEROED else "item")
+            words.append(item if self.coordinates.exact else say("ones", self.ones))
         if isinstance(self.mechanism, Gaussian):
-            words.append(_NORMAL.format(exact(self.mechanism.low), exact(self.mechanism.high)))
-        words.append(ONE_ROUND if self.rounds == 1 else _ROUNDS.format(self.rounds))
+            words.append(say("real-sums", exact(self.mechanism.low), exact(self.mechanism.high)))
+        words.append(ONE_ROUND if self.rounds == 1 else say("sums-rounds", self.rounds))
         return (*words, *own_assumptions(self.mechanism), SAME)
 
     @property

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from shuffledp import _check
 from shuffledp._check import exact
 from shuffledp.bounds.integer_noise import NoiseLaw
+from shuffledp.statements import Sentence, say
 
 __all__ = ["KINDS", "LARGEST_SCALE", "SMALLEST_SCALE", "AddedNoise"]
 
@@ -53,7 +54,7 @@ class AddedNoise:
         return 1.0 / self.scale if self.kind == "discrete-laplace" else math.inf
 
     @property
-    def words(self) -> str:
+    def words(self) -> Sentence:
         """The law and who adds it, for a reader."""
         law = (
             f"exp(-|z|/{exact(self.scale)})"
@@ -61,11 +62,7 @@ class AddedNoise:
             else f"exp(-z^2/(2*{exact(self.scale)}^2))"
         )
         name = "Laplace" if self.kind == "discrete-laplace" else "Gaussian"
-        return (
-            f"to every coordinate's sum the aggregator adds discrete {name} noise z of its own, "
-            f"exactly with probability proportional to {law}; nobody else knows the noise, or the "
-            "sum without it"
-        )
+        return say("added-noise", name, law)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""

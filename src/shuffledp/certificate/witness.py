@@ -1,0 +1,164 @@
+"""What a witness has to give, by the setting and the analysis that it names, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shuffledp.ball.groups import Kind
+from shuffledp.ball.one_bit import EXACT_LOWER, written_fault
+from shuffledp.ball.pairs import are_neighbours
+from shuffledp.ball.triples import stealing_numbers, stealing_pairs
+from shuffledp.certificate.model import Claim, FreeNumbers, Witness
+from shuffledp.certificate.setting import (
+    CROWD_COMMON,
+    CROWD_DATASET,
+    CROWD_STEALING,
+    LOCAL,
+    NORMAL,
+    SUMS_LOCAL,
+    Crowd,
+    Setting,
+)
+from shuffledp.deployment.model import GENERIC
+
+__all__ = ["DATASET", "JUMP", "STEALING", "needs", "place", "witness_fault"]
+
+DATASET = "dataset"
+STEALING, JUMP = "label-stealing", "lone-jump"
+_CROWD = {
+    CROWD_STEALING: {"free"},
+    CROWD_COMMON: set[str](),
+    CROWD_DATASET: {"x0", "x1", "others"},
+}
+_CROWD_NAMES = {"alpha", "smoothing", "gain", "loss", "theta", "shares"}
+
+
+def needs(setting: Setting, end: str, analysis: str, *, basic: bool = False) -> set[str]:
+    """The keys of a witness beside its analysis.
+
+    Parameters
+    ----------
+    setting : Setting
+        What the claim is about.
+    end : {"upper", "lower"}
+        Which end.
+    analysis : str
+        What the witness names.
+    basic : bool
+        Whether all rounds follow from one by basic composition.
+    """
+    if setting.sums is not None:
+        return _of_sums(setting.sums.changed > 1, end, analysis)
+    if analysis in _CROWD:
+        return _CROWD[analysis]
+    values = setting.rounds > 1 and not basic
+    found = {"basic"} if setting.rounds > 1 and basic else set[str]()
+    if analysis == DATASET:
+        found |= {"x0", "x1", "swap"} | (set() if setting.protocol else {"x2"})
+        found |= {"member"} if setting.mechanism["name"] == GENERIC else set()
+    elif analysis == EXACT_LOWER:
+        found |= {"x0", "x1", "others"}
+    elif analysis in {STEALING, JUMP}:
+        found |= {"frees" if values else "free"}
+    if values and end == "lower":
+        found |= {"dots", "ends"}
+    elif values and analysis != LOCAL:
+        found |= {"dots", "values"}
+    return found
+
+
+def _of_sums(several: bool, end: str, analysis: str) -> set[str]:  # noqa: FBT001 (says itself)
+    """Where one coordinate changes once its delta is the end itself."""
+    if analysis in {NORMAL, SUMS_LOCAL}:
+        return set()
+    if end == "upper":
+        return {"dots", "values"} if several else set()
+    return {"others", "swap"} | ({"dots", "ends"} if several else set())
+
+
+def witness_fault(setting: Setting, claim: Claim, witness: Witness) -> str:
+    """What is wrong with how a witness is written; empty if nothing is."""
+    wanted = needs(setting, claim.end, witness.analysis, basic=bool(witness.basic))
+    given = {key for key in Witness.model_fields if getattr(witness, key) is not None}
+    for key in sorted((given - {"analysis"}) ^ wanted):
+        return f"witness.{key}: wanted {'some' if key in wanted else 'none'}"
+    if setting.crowd is not None and witness.analysis in _CROWD:
+        return _crowd_fault(setting.crowd, witness)
+    if setting.sums is not None:
+        return ""
+    return _data_set_fault(setting, witness) or _free_fault(setting.mechanism, witness)
+
+
+def _data_set_fault(setting: Setting, witness: Witness) -> str:
+    """Whether the data sets of a lower end are neighbours."""
+    x0, x1, others = witness.x0, witness.x1, witness.others
+    if witness.analysis == EXACT_LOWER:
+        counted = others if isinstance(others, list) else []
+        return written_fault(setting.mechanism, x0, x1, counted)
+    if witness.analysis != DATASET:
+        return ""
+    if setting.protocol:
+        # Any two values of a victim; the verifier counts the messages itself.
+        named = json.dumps([x0, x1]) == "[0, 1]"
+        return "" if named else "witness: wanted 0 and 1 as x0 and x1, which stand for any two"
+    same = json.dumps(x0) == json.dumps(x1)
+    if same or not are_neighbours(setting.mechanism, x0, x1):
+        return "not the pairs of inputs its theorem asks for: no neighbours"
+    return ""
+
+
+def _free_fault(mechanism: Mapping[str, Any], witness: Witness) -> str:
+    """Whether the free numbers are those that this mechanism's bound has, for every pair."""
+    if witness.frees is not None and len(witness.frees) != len(witness.values or []):
+        return f"witness.frees: {len(witness.frees)} sets of numbers, wanted one for each value"
+    sets = [one for one in (witness.free, *(witness.frees or ())) if one is not None]
+    if not sets:
+        return ""
+    pairs = len(stealing_pairs(mechanism) or [])
+    must, may = stealing_numbers(mechanism)
+    return next(filter(None, (_names_fault(one, pairs, must, may) for one in sets)), "")
+
+
+def _names_fault(
+    free: Sequence[FreeNumbers], pairs: int, must: Sequence[str], may: Sequence[str]
+) -> str:
+    if len(free) != pairs:
+        return f"witness.free: {len(free)} sets of numbers, wanted {pairs}"
+    for numbers in free:
+        given = set(numbers.model_dump())
+        if not set(must) <= given <= {*must, *may}:
+            return f"witness.free: {', '.join(sorted(given))} given, wanted {', '.join(must)}"
+    return ""
+
+
+def _crowd_fault(crowd: Crowd, witness: Witness) -> str:
+    kind, k = crowd.kind, crowd.victim
+    sizes = [users - (i == k) for i, (_, users) in enumerate(crowd.groups)]
+    if witness.free is not None:
+        fault = _names_fault(witness.free, len(kind.pairs[k]), sorted(_CROWD_NAMES), ())
+        # Shares are of the groups in which there is somebody else.
+        others = sum(size > 0 for size in sizes)
+        if not fault and any(len(one.shares or ()) != others for one in witness.free):
+            fault = f"witness.free: wanted {others} shares in each set"
+        return fault
+    if witness.analysis != CROWD_DATASET:
+        return ""
+    if None in (place(kind, k, witness.x0), place(kind, k, witness.x1)):
+        return f"witness: wanted two of the inputs {kind.inputs[k]!r} as x0 and x1"
+    if json.dumps(witness.x0) == json.dumps(witness.x1):
+        return "witness: x0 and x1 are the same"
+    held = witness.others if isinstance(witness.others, list) else []
+    if [count for _, count in held] != sizes:
+        return f"witness.others: wanted {sizes} of them"
+    if any(place(kind, i, x) is None for i, (x, _) in enumerate(held)):
+        return "witness.others: wanted an input of each group's mechanism"
+    return ""
+
+
+def place(kind: Kind, group: int, x: Any) -> int | None:
+    """Which of a group's inputs it is, written as that is written."""
+    known = [json.dumps(value) for value in kind.inputs[group]]
+    written = json.dumps(x)
+    return known.index(written) if written in known else None
