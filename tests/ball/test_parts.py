@@ -141,7 +141,7 @@ def test_certificates_are_verified(name, tmp_path):
         c for c in checks if c.verdict != "holds"
     ]
     if name == "joint":
-        assert "at most 1 of its attributes" in made.neighbouring_relation["words"]
+        assert "at most 1 of its attributes" in made.members[0].neighbours
 
 
 def test_what_the_verifier_cannot_decide_is_said():

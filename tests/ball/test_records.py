@@ -10,14 +10,12 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
-from frontend.test_statements import TEXTS, UNKNOWN, applies, deployment
+from frontend.test_statements import TEXTS, UNKNOWN, deployment
 from shuffledp import ball
-from shuffledp.amplification.analyses import analysis_named
 from shuffledp.ball.labels import others_of
 from shuffledp.ball.laws import finite_law
 from shuffledp.ball.pairs import ordered_pairs
 from shuffledp.ball.registry import RECORDS
-from shuffledp.ball.statements import upper_statement
 from shuffledp.multimessage import protocol_names
 
 # What the verifier is made of.
@@ -156,36 +154,3 @@ def test_hashing_by_its_own_number_of_values(name, l):
     found = finite_law(table, (0, 1, 2))
     wanted = finite_law({**table, "name": "local-hash", "l": l}, (0, 1, 2))
     assert [str(one) for one in found] == [str(one) for one in wanted]
-
-
-@pytest.mark.parametrize("kind", TEXTS)
-@pytest.mark.parametrize("key", ["label-stealing", "lone-jump", "binary-exact"])
-def test_what_is_known_for_an_analysis_is_what_the_library_knows(kind, key):
-    """The same mechanisms have it, by the same theorem."""
-    source, found = (
-        deployment(TEXTS[kind]).accountant(50).source,
-        upper_statement(TABLES[kind], key),
-    )
-    if not applies(source, key):
-        assert found is None
-        return
-    assert found.to_dict() == analysis_named(key).make(source, 50).theorem.to_dict()
-
-
-@pytest.mark.parametrize("kind", PARTS)
-@pytest.mark.parametrize("made", ["sampled", "joint"])
-def test_a_part_s_labels_are_used_where_the_library_uses_them(kind, made):
-    """Those of noise are not where it is sampled, and of most others not in a joint report."""
-    part, table = deployment(TEXTS[kind]).accountant(50).source, TABLES[kind]
-    if made == "sampled":
-        source = sd.PoissonSubsample(randomizer=part, rate=0.5)
-        whole = {"name": source.name, "randomizer": table, "rate": 0.5}
-    else:
-        source = sd.Joint(randomizers=(part, sd.KRR(k=3, eps0=1.0)))
-        parts = [table, {"name": "k-rr", "k": 3, "eps0": 1.0}]
-        whole = {"name": source.name, "randomizers": parts, "hamming": None}
-    found = upper_statement(whole, "label-stealing")
-    assert (found is not None) == applies(source, "label-stealing")
-    if found is not None:
-        theorem = analysis_named("label-stealing").make(source, 50).theorem
-        assert found.to_dict() == theorem.to_dict()

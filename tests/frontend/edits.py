@@ -6,8 +6,8 @@ import json
 import re
 from typing import get_args
 
-from shuffledp.bounds import stealing_claims
-from shuffledp.certificate import checksum, composed, decide, one_round, verifier
+from shuffledp.bounds.stealing_claims import StealingClaims
+from shuffledp.certificate import checksum, curves, decide, one_round, verifier
 from shuffledp.certificate.model import Witness
 from shuffledp.errors import ParameterError
 
@@ -16,14 +16,16 @@ WORDS = {
     "analysis": list(get_args(Witness.model_fields["analysis"].annotation)),
     "base": ["oue", "k-rr", "rappor", "olh"],
     "end": ["upper", "lower"],
+    "assumptions": ["honest", "same", "one-round", "in-order"],
     "format": ["shuffledp-certificate/1", "shuffledp-certificate/2"],
     "key": ["blanket", "clone", "local", "dataset", "family", "replace-one", "records"],
     "member": ["binary-rr", "3-rr"],
-    "name": ["now", "minimum batch", "shuffler fails", "k-rr", "binary-rr", "generic", "laplace"],
+    "name": ["k-rr", "binary-rr", "generic", "laplace"],
     "nulls": ["refuse", "drop", "category"],
     "outside": ["refuse", "drop", "category", "clip"],
-    "provenance": ["published", "proved here"],
     "quantity": ["epsilon", "delta"],
+    "situation": ["now", "minimum batch", "shuffler fails"],
+    "theorem": ["blanket", "symmetric", "clone", "dataset", "composition"],
     "trust": ["all", "published"],
 }
 _LONG_LIST = 12
@@ -72,7 +74,7 @@ def edits(content, path=()):
         for key in here:
             yield (*path, key), "deleted", changed(lambda c, k=key: at(c, path).pop(k))
             yield from edits(content, (*path, key))
-        for key in ("edited", "hamming", "adaptive", "member", "composed", "release", "comment"):
+        for key in ("edited", "hamming", "adaptive", "member", "release", "comment"):
             if key not in here:
                 yield path, f"{key} added", changed(lambda c, k=key: put(c, (*path, k), None))
                 yield path, f"{key} = 1 added", changed(lambda c, k=key: put(c, (*path, k), 1))
@@ -142,12 +144,17 @@ def remember(patch):
 
         return call
 
-    log_delta = kept(one_round.log_delta)
-    for module in (decide, composed):
-        patch.setattr(module, "log_delta", log_delta)
-    patch.setattr(decide, "log_delta_stealing", kept(stealing_claims.log_delta_stealing))
+    patch.setattr(curves, "log_delta", kept(one_round.log_delta))
+    patch.setattr(
+        StealingClaims,
+        "log_delta",
+        kept(
+            StealingClaims.log_delta,
+            lambda one, *a, **k: repr((one._mechanism, one._n, type(one._covered), a, k)),
+        ),
+    )
     for name in ("stated_above", "stated_below"):
-        patch.setattr(composed, name, kept(getattr(composed, name)))
+        patch.setattr(decide, name, kept(getattr(decide, name)))
     # Laws that are kept are the same object.
-    again = kept(composed.composed_again, lambda pair, *a, **k: (id(pair), a, repr(k)))
-    patch.setattr(composed, "composed_again", again)
+    again = kept(decide.composed_again, lambda pair, *a, **k: (id(pair), a, repr(k)))
+    patch.setattr(decide, "composed_again", again)

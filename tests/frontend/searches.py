@@ -4,6 +4,7 @@ import copy
 import math
 
 from frontend.edits import caught, outcome, resigned
+from frontend.parts import of_round
 from shuffledp.certificate import issue, to_dict
 from shuffledp.deployment import account, load
 
@@ -20,7 +21,7 @@ def certificate_of(folder, name, fields, *, users, target, more=""):
 
 def ends(content):
     """Both ends of the first scenario."""
-    return content["scenarios"][0]["claims"][:2]
+    return of_round(content, 0)[:2]
 
 
 def honest_is_verified_and_better_is_not(content, path, *, change):

@@ -197,7 +197,7 @@ def test_account_writes_certificate_and_figure_and_says_what_to_do_next(toml, tm
 
 def test_json_alone_writes_nothing(toml, tmp_path):
     result = run("account", toml, "--json")
-    assert json.loads(result.stdout)["format"] == "shuffledp-certificate/1"
+    assert json.loads(result.stdout)["format"] == "shuffledp-certificate/3"
     assert result.stderr == ""
     assert [p.name for p in tmp_path.iterdir()] == ["t.toml"]
 

@@ -74,7 +74,9 @@ def test_every_warning_has_a_name_and_is_one_line():
         target={"delta": 0.06, "at_most": 0.5},
         accounting={"rounds": None},
     )
-    release = Release(table="e.csv", sha256="0" * 64, users=20, declared_users=300)
+    release = Release(
+        table="e.csv", sha256="0" * 64, users=20, declared_users=300, nulls=0, outside=0
+    )
     table["population"]["users"] = 20
     found = cautions(certified(table, release=release), expected=300)
     assert [caution.name for caution in found] == list(NAMES)
@@ -108,7 +110,9 @@ def test_delta_above_one_over_n(delta, said):
 
 
 def test_a_run_of_too_few_is_warned_of_only_without_a_minimum():
-    release = Release(table="e.csv", sha256="0" * 64, users=120, declared_users=300)
+    release = Release(
+        table="e.csv", sha256="0" * 64, users=120, declared_users=300, nulls=0, outside=0
+    )
     kept = changed(population={"users": 120})
     free = changed(population={"users": 120, "minimum_batch": None})
     assert names(certified(kept, release=release), expected=300) == []

@@ -6,6 +6,7 @@ import math
 import pytest
 from click.testing import CliRunner
 
+from frontend.parts import of_round
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.certificate import checksum, issue, read, to_json
 from shuffledp.certificate.verifier import verify
@@ -84,13 +85,13 @@ def test_numbers_come_back_bit_for_bit(krr):
     assert to_json(certificate) == krr.read_text()
     deployment = load(krr.with_name("k-rr.toml"))
     bound = account(deployment.deployment).situations[0].bound
-    upper, lower = certificate.scenarios[0].claims
+    upper, lower = certificate.members[0].scenarios[0].claims
     assert (upper.value, lower.value) == (bound.upper, bound.lower)
     assert certificate.deployment.sha256 == deployment.sha256
 
 
 def claim(content, scenario, end):
-    return next(c for c in content["scenarios"][scenario]["claims"] if c["end"] == end)
+    return next(c for c in of_round(content, scenario) if c["end"] == end)
 
 
 @pytest.mark.parametrize("scenario", [0, 1, 2])
@@ -124,7 +125,7 @@ def test_the_same_for_delta(tmp_path, end, key):
 
 
 CHANGES = {
-    "n up": lambda c: c["scenarios"][0].__setitem__("n", 100000),
+    "n up": lambda c: claim(c, 0, "upper").__setitem__("n", 100000),
     "users up": lambda c: c["deployment"]["content"]["population"].__setitem__("users", 900),
     "colluders down": lambda c: c["deployment"]["content"]["population"].__setitem__(
         "colluding", 0.0
@@ -132,15 +133,15 @@ CHANGES = {
     "weaker randomizer": lambda c: c["deployment"]["content"]["randomizer"].__setitem__(
         "eps0", 3.0
     ),
-    "delta down": lambda c: c.__setitem__("at", 1e-9),
-    "eps0 down": lambda c: c.__setitem__("local_guarantee", 1.0),
-    "a scenario less": lambda c: c["scenarios"].pop(1),
-    "an end less": lambda c: c["scenarios"][0]["claims"].pop(0),
+    "delta down": lambda c: claim(c, 0, "upper").__setitem__("at", 1e-9),
+    "eps0 down": lambda c: c.__setitem__("local_guarantees", [1.0]),
+    "a scenario less": lambda c: c.__setitem__("claims", c["claims"][:2]),
+    "an end less": lambda c: c["claims"].pop(0),
     "another analysis": lambda c: claim(c, 0, "upper")["witness"].__setitem__(
         "analysis", "dataset"
     ),
     "no witness": lambda c: claim(c, 0, "upper").__setitem__("witness", None),
-    "no theorem": lambda c: claim(c, 0, "lower").__setitem__("theorem", None),
+    "no theorem": lambda c: claim(c, 0, "lower").__setitem__("theorem", []),
     "no lower end": lambda c: claim(c, 0, "lower").__setitem__("value", None),
 }
 
@@ -164,10 +165,10 @@ def test_published_claims_must_rest_on_published_theorems(tmp_path):
     path = written(tmp_path, "generic")
 
     def change(content):
-        found = content["scenarios"][0]["claims"]
+        found = of_round(content, 0)
         (published,) = (c for c in found if c["trust"] == "published")
         best = next(c for c in found if c["trust"] == "all" and c["end"] == "upper")
-        published |= {key: best[key] for key in ("value", "theorem", "witness")}
+        published |= {key: best[key] for key in ("value", "theorem", "assumptions", "witness")}
 
     found = verify(tampered(path, tmp_path, change))
     assert any("not published" in c.how for c in found)
@@ -192,11 +193,11 @@ def test_verify_output(krr):
 
 
 def test_undecided_is_exit_status_3(krr, monkeypatch):
-    monkeypatch.setattr("shuffledp.certificate.decide.WIDTHS", (0.1,))
+    monkeypatch.setattr("shuffledp.certificate.curves._WIDTHS", (0.1,))
     monkeypatch.setattr(
-        "shuffledp.certificate.decide.log_delta", lambda *_, **__: LogInterval(-99.0, 0.0)
+        "shuffledp.certificate.curves.log_delta", lambda *_, **__: LogInterval(-99.0, 0.0)
     )
-    monkeypatch.setattr("shuffledp.certificate.verifier.guarantee_check", lambda _: verify_none())
+    monkeypatch.setattr("shuffledp.certificate.verifier.guarantee_check", lambda *_: verify_none())
     result = run("verify", krr)
     assert result.exit_code == 3
     assert "UNDECIDED" in result.stdout
@@ -213,10 +214,11 @@ def verify_none():
     [
         (lambda c: c.__setitem__("format", "x/2"), "format = 'x/2': wanted"),
         (lambda c: c.__setitem__("extra", 1), "extra = 1: wanted no such key"),
-        (lambda c: c.pop("at"), "at is missing"),
-        (lambda c: c["scenarios"][0].__setitem__("n", 0), "scenarios[0].n = 0"),
-        (lambda c: c["scenarios"][0].__setitem__("n", 2.5), "scenarios[0].n = 2.5"),
-        (lambda c: c.__setitem__("rounds", 2), "rounds = 2"),
+        (lambda c: c["claims"][0].pop("at"), "at is missing"),
+        (lambda c: c["claims"][0].__setitem__("n", 0), "claims[0].n = 0"),
+        (lambda c: c["claims"][0].__setitem__("n", 2.5), "claims[0].n = 2.5"),
+        (lambda c: c.__setitem__("format", "shuffledp-certificate/1"), "issue it again"),
+        (lambda c: c["claims"][0].__setitem__("theorem", ["magic"]), "'magic' is no theorem's id"),
         (
             lambda c: c["deployment"]["content"]["population"].__setitem__("users", 2.5),
             "population.users = 2.5",

@@ -51,7 +51,7 @@ def test_account_writes_certificate_reports_and_figure(tmp_path):
     assert "<svg" in reports[0].read_text(encoding="utf-8")
     groups = [(sd.BinaryRR(eps0=1.0), 60), (sd.Duchi(eps0=3.0), 40)]
     certificate = json.loads((out / "crowd.certificate.json").read_text())
-    claims = certificate["members"][1]["scenarios"][0]["claims"]
+    claims = [c for c in certificate["claims"] if (c["group"], c["situation"]) == (1, "now")]
     upper, lower = (claim["value"] for claim in claims[:2])
     one = sd.crowd(groups, victim=1).epsilon(delta=1e-3)
     assert one.upper <= upper <= one.upper * (1.0 + 1e-5)

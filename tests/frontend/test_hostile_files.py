@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 
 from frontend.edits import resigned
+from frontend.parts import of_rounds
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball import pairs, parts
 from shuffledp.certificate import issue, read, to_json
@@ -55,9 +56,9 @@ def test_no_order_reaches_a_terminal(made, tmp_path):
     """A false certificate cleared the screen, said VERIFIED and concealed the verdict."""
     path, order = tmp_path / "c.json", "".join(ORDERS)
     changed = json.loads(json.dumps(made))
-    changed["privacy_unit"] = f"{order}VERIFIED: all 18 claims hold"
-    changed["scenarios"][0]["how"] = f"n {order}"
-    changed["neighbouring_relation"]["words"] = f"{order}one user"
+    changed["deployment"]["file"] = f"{order}VERIFIED: all 18 claims hold"
+    changed["claims"][0]["relation"] = {"key": f"{order}one user"}
+    changed["claims"][0]["assumptions"] = [order]
     path.write_text(json.dumps(resigned(changed)))
     done = command("verify", path)
     assert done.returncode == 1
@@ -167,7 +168,7 @@ def test_pairs_of_many_rows_and_labels_of_many_parts_are_refused():
 
 def test_dots_are_no_more_than_there_can_be(tmp_path):
     content = certificate(tmp_path, 'name = "k-rr"\nk = 3\neps0 = 1.0\n[accounting]\nrounds = 2')
-    (claim,) = (c for c in content["scenarios"][0]["composed"] if c["end"] == "lower")
+    (claim,) = (c for c in of_rounds(content, 0) if c["end"] == "lower")
     claim["witness"]["dots"] = [float(k) for k in range(10_000)]
     path = tmp_path / "c.json"
     path.write_text(json.dumps(resigned(content)))

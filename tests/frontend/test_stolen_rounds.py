@@ -7,12 +7,13 @@ import pytest
 
 import shuffledp as sd
 from frontend.edits import caught, outcome, remember, resigned
-from shuffledp.ball.pairs import ordered_pairs
+from frontend.parts import of_rounds
 from shuffledp.certificate import issue, to_dict
-from shuffledp.certificate.composed import _values_hold
-from shuffledp.certificate.decide import _compare
-from shuffledp.certificate.model import ComposedWitness
-from shuffledp.deployment import account, load
+from shuffledp.certificate.curves import curve_of
+from shuffledp.certificate.decide import _values_hold
+from shuffledp.certificate.model import Claim
+from shuffledp.certificate.setting import settings_of
+from shuffledp.deployment import Deployment, account, load
 
 KINDS = {
     "channel": "matrix = [[0.7, 0.3], [0.2, 0.8]]",
@@ -38,7 +39,7 @@ def certificate(folder, name, target="delta = 1e-6", more=""):
 
 
 def upper(content):
-    return content["scenarios"][0]["composed"][0]
+    return of_rounds(content, 0)[0]
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +62,8 @@ def _balls_once():
 
 @pytest.mark.many(1)
 def test_honest_rounds_are_verified_and_sharp(honest, tmp_path):
-    claim, lower = honest["scenarios"][0]["composed"][:2]
-    assert claim["witness"]["analysis"] == claim["theorem"]["key"] == "label-stealing"
+    claim, lower = of_rounds(honest, 0)[:2]
+    assert claim["witness"]["analysis"] == claim["theorem"][0] == "label-stealing"
     assert lower["value"] < claim["value"] < 1.03 * lower["value"]
     found = outcome(honest, tmp_path / "c.json")
     assert not caught(found), found
@@ -94,7 +95,7 @@ def test_other_rounds_are_verified(tmp_path, name, target, more):
 @pytest.mark.long
 def test_noise_is_verified_with_one_cover_and_edits_are_refused(tmp_path):
     content = certificate(tmp_path, "laplace")
-    claim, lower = content["scenarios"][0]["composed"][:2]
+    claim, lower = of_rounds(content, 0)[:2]
     assert claim["witness"]["analysis"] == "label-stealing"
     assert lower["value"] < claim["value"] < 1.05 * lower["value"]
     composed = sd.shuffle(sd.Laplace(eps0=1.0), n=3000).compose(rounds=5).epsilon(delta=1e-6)
@@ -102,8 +103,8 @@ def test_noise_is_verified_with_one_cover_and_edits_are_refused(tmp_path):
     assert not caught(outcome(content, tmp_path / "c.json"))
     for edit in (
         lambda w: w["values"].__setitem__(5, 0.97 * w["values"][5]),
-        lambda w: w["frees"][5].update(alpha=3.0 * w["frees"][5]["alpha"]),
-        lambda w: w["frees"][5].update(ceiling=1.0),
+        lambda w: w["frees"][5][0].update(alpha=3.0 * w["frees"][5][0]["alpha"]),
+        lambda w: w["frees"][5][0].update(ceiling=1.0),
     ):
         new = copy.deepcopy(content)
         edit(upper(new)["witness"])
@@ -117,15 +118,15 @@ def test_noise_is_verified_with_one_cover_and_edits_are_refused(tmp_path):
         lambda w: w["frees"].pop(),
         lambda w: w["frees"].append(None),
         lambda w: w["frees"].insert(5, None),
-        lambda w: w["frees"][5].pop("alpha"),
-        lambda w: w["frees"][5].update(kappa=0.1),
-        lambda w: w["frees"][5].update(alpha=30.0 * w["frees"][5]["alpha"]),
+        lambda w: w["frees"][5][0].pop("alpha"),
+        lambda w: w["frees"][5][0].update(gain=0.1),
+        lambda w: w["frees"][5][0].update(alpha=30.0 * w["frees"][5][0]["alpha"]),
         lambda w: w["frees"].__setitem__(5, None),
-        lambda w: w.update(free=[w["frees"][5]]),
+        lambda w: w.update(free=w["frees"][5]),
         lambda w: w.update(analysis="blanket"),
         lambda w: w["values"].__setitem__(5, 0.98 * w["values"][5]),
         lambda w: w.update(basic=True),
-        lambda w: w.update(pairs=None),
+        lambda w: w.update(x0=0),
     ],
 )
 def test_edited_rounds_are_refused(honest, tmp_path, edit):
@@ -136,9 +137,8 @@ def test_edited_rounds_are_refused(honest, tmp_path, edit):
 
 @pytest.mark.long
 def test_several_pairs_are_verified_and_each_has_numbers(two_pairs, tmp_path):
-    claim, lower = two_pairs["scenarios"][0]["composed"][:2]
+    claim, lower = of_rounds(two_pairs, 0)[:2]
     assert claim["witness"]["analysis"] == "label-stealing"
-    assert claim["witness"]["pairs"] == "all"
     assert {len(one) for one in claim["witness"]["frees"] if one is not None} == {2}
     assert lower["value"] < claim["value"] < 1.03 * lower["value"]
     found = outcome(two_pairs, tmp_path / "c.json")
@@ -156,7 +156,7 @@ def test_several_pairs_are_verified_and_each_has_numbers(two_pairs, tmp_path):
         lambda w: w["frees"].__setitem__(5, []),
         lambda w: w["frees"][5][1].update(alpha=30.0 * w["frees"][5][1]["alpha"]),
         lambda w: w["frees"][5][0].update(alpha=30.0 * w["frees"][5][0]["alpha"]),
-        lambda w: w["frees"][5][1].pop("weights"),
+        lambda w: w["frees"][5][1].pop("share"),
     ],
 )
 def test_edited_numbers_of_pairs_are_refused(two_pairs, tmp_path, edit):
@@ -177,20 +177,20 @@ def test_edited_numbers_of_pairs_are_refused(two_pairs, tmp_path, edit):
 def test_every_value_of_the_curve_is_looked_at(which, stride, request):
     """Each in turn 2 % smaller: no other one makes up for it."""
     content = request.getfixturevalue(which)
-    scenario = content["scenarios"][0]
-    mechanism = content["deployment"]["content"]["randomizer"]
-    witness = ComposedWitness.model_validate_json(json.dumps(upper(content)["witness"]))
-    calls = [
-        {"mechanism": mechanism, "analysis": "blanket", "x0": x0, "x1": x1}
-        for x0, x1 in ordered_pairs(mechanism)
-    ]
-    values = list(witness.values)
+    setting = next(
+        one
+        for one in settings_of(Deployment.model_validate(content["deployment"]["content"]))
+        if one.rounds > 1
+    )
+    claim = Claim.model_validate_json(json.dumps(upper(content)))
+    curve = curve_of(setting, claim, claim.witness, content["local_guarantees"][0])
+    dots, values = claim.witness.dots, claim.witness.values
     for k, value in list(enumerate(values))[::stride]:
-        one = witness.model_copy(update={"values": [*values[:k], 0.98 * value, *values[k + 1 :]]})
-        verdict, how = _values_hold(one, calls, scenario["n"], _compare, lambda _: None)
+        changed = [*values[:k], 0.98 * value, *values[k + 1 :]]
+        verdict, how = _values_hold(curve, dots, changed, "round", lambda _: None)
         assert value == 0.0 or verdict != "holds", (k, how)
         if verdict != "holds" and k:
-            assert f"eps = {witness.dots[k]:.6g}" in how
+            assert f"eps = {dots[k]:.6g}" in how
 
 
 def test_a_smaller_end_is_refused(honest, tmp_path):

@@ -76,12 +76,3 @@ def test_binary_formulas_are_for_binary_responses(mechanism):
 def test_they_are_given_for_these(mechanism):
     shuffled = sd.shuffle(mechanism, n=10_000)
     assert shuffled.epsilon(delta=1e-6, analysis="csuzz19", certified=False).value > 0.0
-
-
-@pytest.mark.parametrize("mechanism", [m for m in (*ONLY_HERE, *PUBLISHED) if m.name != "gaussian"])
-def test_the_verifiers_own_table_says_the_same(mechanism):
-    """Key, sources and provenance, from the parameters alone."""
-    from shuffledp.ball.statements import upper_statement
-
-    made = analysis_named("blanket").make(mechanism, 50).theorem
-    assert upper_statement(mechanism.to_dict(), "blanket").to_dict() == made.to_dict()

@@ -10,10 +10,10 @@ import pytest
 from adversary.neighbours import powers
 from frontend.edits import caught, edits, outcome, remember, resigned
 from models import exact
-from shuffledp.ball.shufflers import Declared, one_user
 from shuffledp.bounds.shufflers import log_chain, log_local, log_mixed
 from shuffledp.certificate import issue, to_dict
 from shuffledp.certificate.verifier import verify
+from shuffledp.certificate.widened import one_user
 from shuffledp.deployment import account, load
 from shuffledp.errors import ParameterError
 from shuffledp.propose.steps import steps_of
@@ -129,13 +129,13 @@ OUTWARD = {
 def touched(path):
     """What is new here, or rests on it; the rest is changed in tests/frontend."""
     names = [step for step in path if isinstance(step, str)]
-    new = {"shuffler", "changed", "neighbouring_relation", "assumptions", "privacy_unit", "theorem"}
+    new = {"shuffler", "changed", "relation", "assumptions", "theorem"}
     return bool(new & set(names)) and not OUTWARD & {names[-1]}
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("distance", 1e-9), ("shards", 1), ("dummies", 50), ("fills", False), ("changed", 1)],
+    [("distance", 1e-2), ("shards", 1), ("dummies", 50), ("fills", False), ("changed", 1)],
 )
 def test_what_is_declared_cannot_be_changed(tmp_path, monkeypatch, key, value):
     """Also not where the checksum is made anew."""
@@ -152,7 +152,7 @@ def test_every_field_that_is_new_is_checked(tmp_path, kind, monkeypatch):
     """Changed one at a time, the checksum made anew: no change passes."""
     remember(monkeypatch)
     content = certified(tmp_path, text(**KINDS[kind]))
-    content["scenarios"] = content["scenarios"][:1]
+    content["claims"] = content["claims"][:2]
     where, count = tmp_path / "edited.json", 0
     usual = {check.claim for check in outcome(resigned(content), where) if check.verdict != "holds"}
     for path, _, changed in edits(content):
@@ -172,15 +172,16 @@ def test_every_field_that_is_new_is_checked(tmp_path, kind, monkeypatch):
 @pytest.mark.parametrize("kind", ["near uniform", "together", "all"])
 def test_numbers_moved_inward_are_refused(tmp_path, kind):
     content = certified(tmp_path, text(**KINDS[kind]))
-    for scenario in content["scenarios"]:
-        claim = scenario["claims"][0]
+    for claim in content["claims"]:
+        if claim["end"] == "lower":
+            continue
         old = dict(claim)
         if claim["log"] is None:
             claim["value"] *= 0.9
         else:
             claim["log"] -= 0.1
             claim["value"] = math.exp(claim["log"])
-        assert caught(outcome(resigned(content), tmp_path / "edited.json")), scenario["name"]
+        assert caught(outcome(resigned(content), tmp_path / "edited.json")), claim["situation"]
         claim.update(old)
 
 
@@ -195,8 +196,8 @@ def test_the_verifier_asks_no_less_than_the_theorem(seed):
     distance = rng.choice([0.0, 1e-7, 1e-3])
     eps0, epsilon = rng.choice([0.5, 2.0, None]), rng.uniform(0.01, 0.4)
     claimed = math.log(rng.choice([0.02, 0.1]))
-    setting = Declared(distance, shards, public=True, dummies=0, fills=False, changed=changed)
-    found = one_user(setting, epsilon, (claimed, claimed), guarantee=eps0, uniform=False)
+    setting = {"changed": changed, "distance": distance * shards, "guarantee": eps0}
+    found = one_user(epsilon, (claimed, claimed), **setting)
     assert found is not None
     step, (low, high) = found
     assert low <= high <= low + 1e-9
@@ -205,9 +206,7 @@ def test_the_verifier_asks_no_less_than_the_theorem(seed):
     steps = steps_of(epsilon, changed, 0.0)
     mixed = log_mixed(log_chain(epsilon, steps, [low] * changed), distance * shards, left)
     assert mixed == pytest.approx(claimed, abs=1e-9)
-    assert one_user(setting, epsilon, (-40.0, -40.0), guarantee=eps0, uniform=False) is None or (
-        distance == 0.0
-    )
+    assert one_user(epsilon, (-40.0, -40.0), **setting) is None or distance == 0.0
 
 
 # ------------------------------------------------------------------------- what is refused

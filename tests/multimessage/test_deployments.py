@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from enumerated import exponential
+from frontend.parts import of_round
 from multimessage.test_bounds import SMALL, worst_delta
-from shuffledp.certificate.messages import message_call
 from shuffledp.certificate.model import checksum
 from shuffledp.certificate.one_round import log_delta
 from shuffledp.certificate.verifier import verify
@@ -75,13 +75,13 @@ def test_account_and_verify(kind, target, tmp_path):
     checked = call("verify", path)
     assert checked.exit_code == 0, checked.output
     content = json.loads(path.read_text(encoding="utf-8"))
-    assert "all messages" in content["privacy_unit"]
+    assert {c["relation"]["key"] for c in content["claims"]} == {"replace-one"}
     if target != "delta = 1e-5":
         return
     # A claim that is 0.2% too good is found out, at either end.
     for end, factor in (("upper", 0.998), ("lower", 1.002)):
         changed = json.loads(path.read_text(encoding="utf-8"))
-        claims = changed["scenarios"][0]["claims"]
+        claims = of_round(changed, 0)
         claim = next(c for c in claims if c["end"] == end)
         claim["value"] *= factor
         if claim["log"] is not None:
@@ -89,7 +89,7 @@ def test_account_and_verify(kind, target, tmp_path):
         changed["checksum"] = checksum(changed)
         (tmp_path / "bad.json").write_text(json.dumps(changed), encoding="utf-8")
         checks = verify(tmp_path / "bad.json")
-        words = f"{end} {changed['quantity']} {claim['value']!r}"
+        words = f"{end} {claim['quantity']} {claim['value']!r}"
         (check,) = [c for c in checks if c.scenario == "now" and c.claim == words]
         assert check.verdict == "does not hold"
 
@@ -107,16 +107,15 @@ def test_without_a_shuffler_only_the_coins_of_the_data_message_protect(tmp_path)
     ("protocol", "n"), [(p, ns[0]) for p, ns in SMALL], ids=[f"{i}" for i in range(len(SMALL))]
 )
 def test_what_the_verifier_computes_brackets_all_datasets(protocol, n):
-    table = protocol.to_dict()
     low, high = exponential(0.3)
-    upper = max(
-        log_delta(**message_call(table, users=n, upper=True), epsilon=0.3, rel=1e-8, swap=s)[1]
-        for s in (False, True)
-    )
-    lower = max(
-        log_delta(**message_call(table, users=n, upper=False), epsilon=0.3, rel=1e-8, swap=s)[0]
-        for s in (False, True)
-    )
+
+    def brackets(pair):
+        asked = {"analysis": "dataset", "n": pair.messages, "x0": 0, "x1": 1, "x2": 2}
+        ways = [{**asked, "swap": swap} for swap in (False, True)]
+        return [log_delta(pair.table, **way, epsilon=0.3, rel=1e-8) for way in ways]
+
+    upper = max(found.high for found in brackets(protocol.pairs(n)[0]))
+    lower = max(found.low for found in brackets(protocol.lower_pairs(n)[0]))
     assert math.exp(lower) <= float(worst_delta(protocol, n, low)) * (1 + 1e-12)
     assert math.exp(upper) >= float(worst_delta(protocol, n, high)) * (1 - 1e-12)
     bound = sd.shuffle(protocol, n=n, rtol=1e-9).delta(epsilon=0.3)
@@ -184,7 +183,7 @@ def test_run_and_the_collectors_half(place, kind, tmp_path):
     for row, value in zip(rows, truth(place, kind), strict=True):
         assert abs(float(row["estimate"]) - value) < 6 * float(row["noise_standard_error"])
     content = json.loads((tmp_path / "e.certificate.json").read_text(encoding="utf-8"))
-    assert content["scenarios"][0]["n"] == 1800
+    assert of_round(content, 0)[0]["n"] == 1800
     again = call("estimate", "--reports", tmp_path / "r.parquet", "--output", tmp_path / "e2.csv")
     assert again.exit_code == 0, again.output
     assert read(tmp_path / "e2.csv") == rows

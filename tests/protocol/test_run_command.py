@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from shuffledp.certificate import read
 from shuffledp.cli import main
 
 DEPLOYMENT = """
@@ -76,7 +77,7 @@ def test_run_writes_estimates_and_the_certificate_of_this_n(place):
     assert abs(sum(float(row["post_processed"]) for row in rows) - 1.0) < 1e-6
     certificate = json.loads((place / "e.certificate.json").read_text(encoding="utf-8"))
     assert certificate["deployment"]["content"]["population"]["users"] == 4950
-    assert certificate["scenarios"][0]["n"] == 4950 - 495
+    assert certificate["claims"][0]["n"] == 4950 - 495
     assert (place / "f.png").stat().st_size > 10_000
     assert call("verify", place / "e.certificate.json").exit_code == 0
     # The collector's half gives the same numbers from the report file.
@@ -107,7 +108,7 @@ def test_the_certificate_is_of_this_table_and_no_other(place):
 
 def test_rows_that_are_left_out_are_an_assumption(place):
     assert run(place).exit_code == 0
-    found = json.loads((place / "e.certificate.json").read_text(encoding="utf-8"))["assumptions"]
+    found = read(place / "e.certificate.json").members[0].assumptions
     (said,) = (words for words in found if "left out" in words)
     assert said.startswith("rows without a value are left out: which rows these are, and how many,")
 

@@ -266,10 +266,10 @@ def test_several_columns_share_the_budget(both):
         assert target.at_most <= share * TARGET["epsilon"]
         assert target.at_most == pytest.approx(share * TARGET["epsilon"], rel=1e-14)
         assert part.bound.upper <= target.at_most
-        assert part.certificate.at <= share * TARGET["delta"]
+        assert part.certificate.members[0].at <= share * TARGET["delta"]
     total = sum(Fraction(part.bound.upper) for part in both.parts)
     assert total <= Fraction(both.epsilon) <= Fraction(TARGET["epsilon"])
-    deltas = sum(Fraction(part.certificate.at) for part in both.parts)
+    deltas = sum(Fraction(part.certificate.members[0].at) for part in both.parts)
     assert deltas <= Fraction(both.delta) <= Fraction(TARGET["delta"])
 
 

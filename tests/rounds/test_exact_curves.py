@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
+from frontend.parts import of_rounds
 from shuffledp.amplification.analyses import analysis_named
 from shuffledp.certificate import checksum, issue, to_json
 from shuffledp.certificate.verifier import verify
@@ -161,7 +162,7 @@ def certified(folder, key):
 
 
 def upper(content):
-    return next(c for c in content["scenarios"][0]["composed"] if c["end"] == "upper")
+    return next(c for c in of_rounds(content, 0) if c["end"] == "upper")
 
 
 def verdicts(folder, content):

@@ -47,7 +47,7 @@ from shuffledp.multimessage import MultiMessage
 from shuffledp.rounds.gaussian import delta_gaussian, enclosed
 from shuffledp.views.datasets import local_guarantee
 
-__all__ = ["Curve", "curve_of", "left_over"]
+__all__ = ["AllDataSets", "Curve", "compared", "curve_of", "left_over", "log_delta_normal"]
 
 # Relative widths of delta; each is tried only if the one before could not tell.
 _WIDTHS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
@@ -453,7 +453,8 @@ def _of_sums(setting: Setting, witness: Witness, *, upper: bool) -> Curve:
 
         def of(*, swap: bool) -> Bracket:
             del swap  # normal noise is symmetric
-            return lambda epsilon, _width: _normal(setting, epsilon)
+            asked = {"n": setting.n, "rounds": setting.rounds}
+            return lambda epsilon, _width: log_delta_normal(mechanism, **asked, epsilon=epsilon)
 
         return Brackets([(f"{NORMAL}: ", of)], upper=upper)
     bits = added_bits(mechanism)
@@ -473,18 +474,28 @@ def _of_sums(setting: Setting, witness: Witness, *, upper: bool) -> Curve:
     return AllDataSets(bits, setting.n, words, noise=noise, held=held)
 
 
-def _normal(setting: Setting, epsilon: float) -> Target:
+def log_delta_normal(
+    mechanism: Mapping[str, Any], *, n: int, rounds: int, epsilon: float
+) -> Target:
     """Ends of log delta of sums of n inputs with normal noise of deviation sigma each, in T rounds.
 
     The Gaussian mechanism's with mu = sqrt(T/n) (high - low)/sigma (Balle and Wang 2018).
+
+    Parameters
+    ----------
+    mechanism : mapping
+        Gaussian noise: sigma, low, high.
+    n, rounds : int
+        Users; rounds.
+    epsilon : float
+        eps >= 0.
     """
-    given = setting.mechanism
     if not math.isfinite(epsilon):
         raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number")
 
     def delta() -> arb:
-        width = arb(given["high"]) - arb(given["low"])
-        mu = (arb(setting.rounds) / setting.n).sqrt() * width / positive(given, "sigma")
+        width = arb(mechanism["high"]) - arb(mechanism["low"])
+        mu = (arb(rounds) / n).sqrt() * width / positive(mechanism, "sigma")
         return delta_gaussian(mu, arb(epsilon))
 
     found = enclosed(delta)

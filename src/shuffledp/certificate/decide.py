@@ -16,6 +16,7 @@ from shuffledp.certificate.model import Claim, Witness
 from shuffledp.certificate.setting import LOCAL, Setting
 from shuffledp.certificate.widened import Target, one_user
 from shuffledp.certificate.witness import witness_fault
+from shuffledp.deployment.widened import shuffler_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.rounds import LossPair, stated_above, stated_below
 from shuffledp.rounds.total import Total
@@ -94,7 +95,14 @@ def _decide(setting: Setting, claim: Claim, eps0: float | None, report: Report) 
         return "holds", "trivially"
     at: tuple[float, Target] | None = _claimed_at(claim)
     if setting.one.widened and claim.end == "upper" and math.isfinite(at[0]):
-        at = one_user(setting, *at, guarantee=eps0, analysis=witness.analysis)
+        # A lower end is that of one user and a uniform order, which are among what is declared.
+        uniform = setting.failed or witness.analysis == LOCAL
+        at = one_user(
+            *at,
+            changed=setting.one.changed,
+            distance=0.0 if uniform else shuffler_of(setting.one).farthest,
+            guarantee=eps0,
+        )
     if at is None:
         return "does not hold", "the order's distance from uniform alone costs more than is claimed"
     if setting.rounds > 1 and witness.analysis == LOCAL and not witness.basic:

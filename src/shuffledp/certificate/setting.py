@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from shuffledp import theorems
+from shuffledp.amplification.analyses import analysis_named
 from shuffledp.amplification.rounds import NO_SINGLE_PAIR
-from shuffledp.analysis import ONE_ROUND, Family, analysis_named
-from shuffledp.analysis.words import HONEST
+from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.ball.groups import Kind, kinds_of
 from shuffledp.bound import Bound
 from shuffledp.deployment.accounting import situations
@@ -25,6 +25,7 @@ from shuffledp.deployment.model import GENERIC, Deployment, is_protocol
 from shuffledp.deployment.views import FAILURES
 from shuffledp.deployment.widened import dressed, relation_of
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.laws.sources import Family
 from shuffledp.neighbours import REPLACEMENT, OfGroup, Relation
 from shuffledp.population.member import Member
 from shuffledp.randomizers import randomizer_from_dict

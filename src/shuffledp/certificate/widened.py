@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 
 from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
-from shuffledp.certificate.setting import LOCAL, Setting
 from shuffledp.errors import NotCertified
 
 __all__ = ["Target", "one_user"]
@@ -25,46 +24,50 @@ Target = tuple[float, float]
 
 
 def one_user(
-    setting: Setting, epsilon: float, targets: Target, *, guarantee: float | None, analysis: str
+    epsilon: float,
+    targets: Target,
+    *,
+    changed: int,
+    distance: float,
+    guarantee: float | None,
 ) -> tuple[float, Target] | None:
     """Where one user's delta has to be below what, for an upper end of the setting to hold.
 
     Parameters
     ----------
-    setting : Setting
-        With ``changed`` users, and the shuffler's distance.
     epsilon : float
         eps of the claim, >= 0.
     targets : tuple of two floats
         Logarithms just below and above the delta that is claimed; may be -inf.
+    changed : int
+        Users who change.
+    distance : float
+        Total variation of all orders that matter from uniform ones, at most.
     guarantee : float or None
         eps0 of one report, where one is known.
-    analysis : str
-        The claim's; of "local" the order does not count.
 
     Returns
     -------
     tuple of a float and two floats, or None
         eps of a step, rounded down; the logarithms there, the first rounded down and the second
         up. None if the distance alone costs more than is claimed.
+
+    Raises
+    ------
+    NotCertified
+        If the distance is 1/2 or more, or costs about what is claimed.
     """
-    content = setting.one
-    k, shuffler, step = content.changed, content.shuffler, epsilon
-    uniform = setting.failed or analysis == LOCAL or shuffler is None
+    k, step = changed, epsilon
     with ctx.workprec(_BITS):
         if k > 1:
             step = max(float_below(arb(epsilon) / k), 0.0)
-        a, one = arb(epsilon).exp(), arb(step).exp()
+        a, one, g = arb(epsilon).exp(), arb(step).exp(), arb(distance)
         factor = (one**k - 1) / (one - 1) if step > 0.0 and k > 1 else arb(k)
-        distance = arb(0)
-        if not uniform and shuffler is not None:
-            # Each public shard's order may tell of the messages of all.
-            distance = arb(shuffler.distance) * (shuffler.shards if shuffler.public else 1)
-        if distance == 0:
+        if distance == 0.0:
             factor_log = factor.log()
             low, high = (target - factor_log for target in map(_ball, targets))
             return step, (float_below(low), float_above(high) if high.is_finite() else targets[1])
-        if not distance < arb("0.5"):
+        if not g < arb("0.5"):
             raise NotCertified("an order that far from uniform")
         left = arb(1)
         if guarantee is not None:
@@ -72,7 +75,7 @@ def one_user(
             left = (grown - a) / (grown + 1)
             if not left > 0:
                 left = arb(0)
-        low, high = ((_ball(t).exp() - 2 * distance * left) / (1 - 2 * distance) for t in targets)
+        low, high = ((_ball(t).exp() - 2 * g * left) / (1 - 2 * g) for t in targets)
         if high < 0:
             return None
         if not low > 0:

@@ -59,11 +59,6 @@ class ShufflerTable(BaseModel):
         return self
 
     @property
-    def public(self) -> bool:
-        """Whether the analyst knows who is in which shard."""
-        return self.assignment == "public"
-
-    @property
     def apart(self) -> bool:
         """Whether a shard alone hides its users."""
         return self.shards > 1 and self.assignment == "public"
