@@ -7,7 +7,7 @@ import random
 import pytest
 from flint import arb, ctx
 
-from shuffledp.ball.one_bit import added_bits, coordinate_of
+from shuffledp.ball.one_bit import added_bits
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.certificate.curves import AllDataSets, log_delta_normal
 from shuffledp.errors import ParameterError
@@ -244,7 +244,6 @@ def test_normal_sums_are_the_gaussian_mechanism():
 
 
 def test_what_has_no_sums():
-    assert coordinate_of({"name": "k-rr", "k": 3, "eps0": 1.0}) is None
     assert added_bits({"name": "k-rr", "k": 3, "eps0": 1.0}) is None
     bits = {"name": "binary-rr", "eps0": 1.0}
     with pytest.raises(ParameterError, match="others ="):

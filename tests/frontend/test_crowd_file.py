@@ -48,7 +48,7 @@ def test_account_writes_certificate_reports_and_figure(tmp_path):
         for words in ("Members of group 1: duchi", "who is in which group", "VERIFIED: all",
                       "Least is promised to the members of group", "crowd-dataset"):  # fmt: skip
             assert words in said, (report, words)
-    assert "<svg" in reports[0].read_text(encoding="utf-8")
+    assert "data:image/svg+xml" in reports[0].read_text(encoding="utf-8")
     groups = [(sd.BinaryRR(eps0=1.0), 60), (sd.Duchi(eps0=3.0), 40)]
     certificate = json.loads((out / "crowd.certificate.json").read_text())
     claims = [c for c in certificate["claims"] if (c["group"], c["situation"]) == (1, "now")]
@@ -77,7 +77,7 @@ def test_account_prints_the_certificate_and_writes_nothing(tmp_path, monkeypatch
     path = written(tmp_path)
     monkeypatch.chdir(tmp_path)
     said = json.loads(run("account", path, "--json").stdout)
-    assert said["format"] == "shuffledp-crowd-certificate/1"
+    assert said["format"] == "shuffledp-certificate/3"
     assert list(tmp_path.iterdir()) == [path]
     other = tmp_path / "other" / "crowd.toml"
     other.parent.mkdir()

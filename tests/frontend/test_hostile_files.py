@@ -64,7 +64,7 @@ def test_no_order_reaches_a_terminal(made, tmp_path):
     assert done.returncode == 1
     for one in ORDERS:
         assert one[0] not in done.stdout + done.stderr
-        assert f"[U+{ord(one[0]):04X}]" in done.stdout
+        assert repr(one[0])[1:-1] in done.stdout
     changed[f"{order}key"] = 1
     path.write_text(json.dumps(changed))
     done = command("verify", path)

@@ -8,7 +8,7 @@ from typing import Any
 
 from shuffledp.errors import ParameterError
 
-from .bits import Bit, Bits, Coordinate
+from .bits import Bit, Bits
 from .outputs import Parameters
 from .registry import seen
 
@@ -19,7 +19,6 @@ __all__ = [
     "binary_inputs",
     "bit_of",
     "bits_of",
-    "coordinate_of",
     "written_fault",
 ]
 
@@ -71,24 +70,6 @@ def bit_of(mechanism: Parameters, x: Any) -> Bit:
     if bits is None or x not in bits.inputs:
         raise ParameterError(f"input {x!r}: wanted one of {inputs!r}")
     return bits.law(x)
-
-
-def coordinate_of(mechanism: Parameters) -> Coordinate | None:
-    """The bits that an aggregator adds up, from the mechanism's definition; None of others.
-
-    Parameters
-    ----------
-    mechanism : mapping
-        {"name": ..., **parameters}: symmetric or optimized unary encoding, or a one-bit report.
-    """
-    made = seen(mechanism).coordinate
-    if made is not None:
-        return made(mechanism)
-    bits = bits_of(mechanism)
-    if bits is None:
-        return None
-    low, high = (bits.law(x) for x in bits.inputs)
-    return Coordinate(low.share, high.share, 1, symmetric=bits.mirrored, several=False)
 
 
 def added_bits(mechanism: Parameters) -> Bits | None:

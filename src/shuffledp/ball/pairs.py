@@ -19,7 +19,7 @@ from .outputs import Parameters
 from .record import Pair, Parts
 from .registry import not_known, record_of, seen
 
-__all__ = ["are_neighbours", "has_one_pair", "has_parts", "ordered_pairs", "without_limit"]
+__all__ = ["are_neighbours", "ordered_pairs", "without_limit"]
 
 _MOST_PAIRS = 4096
 # How far apart neighbours' values may be: of mechanisms that nothing is known of here.
@@ -46,16 +46,6 @@ def ordered_pairs(mechanism: Parameters) -> list[Pair]:
     if record.parts is not None:
         return _of_parts(mechanism, record.parts)
     raise not_known(mechanism["name"])
-
-
-def has_parts(mechanism: Parameters) -> bool:
-    """Whether it is made of other mechanisms."""
-    return seen(mechanism).parts is not None
-
-
-def has_one_pair(mechanism: Parameters) -> bool:
-    """Whether one pair is named, by a theorem about the mechanism itself."""
-    return record_of(mechanism).pair is not None and not has_parts(mechanism)
 
 
 def are_neighbours(mechanism: Parameters, x0: Any, x1: Any) -> bool:

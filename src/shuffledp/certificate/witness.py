@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shuffledp.ball.groups import Kind
+from shuffledp.ball.labels import others_of
 from shuffledp.ball.one_bit import EXACT_LOWER, written_fault
 from shuffledp.ball.pairs import are_neighbours
-from shuffledp.ball.triples import stealing_numbers, stealing_pairs
 from shuffledp.certificate.model import Claim, FreeNumbers, Witness
 from shuffledp.certificate.setting import (
     CROWD_COMMON,
@@ -32,7 +32,9 @@ _CROWD = {
     CROWD_COMMON: set[str](),
     CROWD_DATASET: {"x0", "x1", "others"},
 }
-_CROWD_NAMES = {"alpha", "smoothing", "gain", "loss", "theta", "shares"}
+# Free numbers of one pair of inputs: of one mechanism, and of a crowd.
+_NAMES = ("alpha", "smoothing", "step", "share", "join")
+_CROWD_NAMES = ("alpha", "smoothing", "gain", "loss", "theta", "shares")
 
 
 def needs(setting: Setting, end: str, analysis: str, *, basic: bool = False) -> set[str]:
@@ -116,9 +118,10 @@ def _free_fault(mechanism: Mapping[str, Any], witness: Witness) -> str:
     sets = [one for one in (witness.free, *(witness.frees or ())) if one is not None]
     if not sets:
         return ""
-    pairs = len(stealing_pairs(mechanism) or [])
-    must, may = stealing_numbers(mechanism)
-    return next(filter(None, (_names_fault(one, pairs, must, may) for one in sets)), "")
+    found = others_of(mechanism)
+    pairs = 0 if found is None else len(found.pairs)
+    may = ("ceiling",) if found is not None and found.unbounded else ()
+    return next(filter(None, (_names_fault(one, pairs, _NAMES, may) for one in sets)), "")
 
 
 def _names_fault(
@@ -137,7 +140,7 @@ def _crowd_fault(crowd: Crowd, witness: Witness) -> str:
     kind, k = crowd.kind, crowd.victim
     sizes = [users - (i == k) for i, (_, users) in enumerate(crowd.groups)]
     if witness.free is not None:
-        fault = _names_fault(witness.free, len(kind.pairs[k]), sorted(_CROWD_NAMES), ())
+        fault = _names_fault(witness.free, len(kind.pairs[k]), _CROWD_NAMES, ())
         # Shares are of the groups in which there is somebody else.
         others = sum(size > 0 for size in sizes)
         if not fault and any(len(one.shares or ()) != others for one in witness.free):
