@@ -17,7 +17,7 @@ import numpy.typing as npt
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.protocol.answers import Answer
 from shuffledp.protocol.noisy_counts import AroundNoise, EachItem, NoisyCounts, variance_of
-from shuffledp.protocol.questions import Frequencies, Mean, Question
+from shuffledp.protocol.questions import Frequencies, Mean, Question, largest_scatter
 from shuffledp.randomizers import Channel, Duchi, Gaussian
 from shuffledp.randomizers.chances import quotient
 from shuffledp.randomizers.exact import discrete_gaussian, geometric
@@ -143,7 +143,8 @@ class Aggregated(Question):
         """From released sums: errors are those of reports and noise, intervals of both laws."""
         found = self.wanted.answer(sums, users)
         if isinstance(self.wanted, Mean):
-            found = replace(found, sampling=self._scatter(found, sums.count))
+            scatter = largest_scatter(found.estimates, self.view.mechanism)
+            found = replace(found, sampling=np.sqrt(scatter / sums.count))
         if self.view.added is None:
             return found
         errors = np.sqrt(np.square(found.noise) + self._more(sums.count))
@@ -210,10 +211,3 @@ class Aggregated(Question):
             for place, one in zip(places, each, strict=True)
         ]
         return EachItem(tuple(laws))
-
-    def _scatter(self, found: Answer, n: int) -> Floats:
-        """At most (mean - low)(high - mean): of values in [low, high] nothing more is seen."""
-        mechanism: Any = self.view.mechanism
-        mean = np.clip(found.estimates, mechanism.low, mechanism.high)
-        most = (mean - mechanism.low) * (mechanism.high - mean)
-        return np.sqrt(np.maximum(most, 0.0) / n)

@@ -205,7 +205,7 @@ def summed(
     if moments:
         # The mechanism's own sums check the reports.
         count = mechanism.aggregate(reports).count
-        return Aggregate(count, power_sums(reports, moments))
+        return Aggregate(count, power_sums(mechanism, reports, moments))
     if asked is not None and isinstance(mechanism, ItemRandomizer):
         return mechanism.aggregate(reports, items=asked)
     return mechanism.aggregate(reports)

@@ -1,7 +1,9 @@
 """Moments of a bounded numeric column from additive-noise reports.
 
 A report is Y = X + Z with known noise, so E Y^k = sum_j C(k, j) E X^(k-j) E Z^j, which is solved
-for the moments of X one after the other: unbiased. (The shuffle-index paper's experiment.)
+for the moments of X one after the other: unbiased. (The shuffle-index paper's experiment.) All of
+it is done about the middle c of the inputs' interval: E X^k = sum_j C(k, j) c^(k-j) E (X - c)^j
+comes last, and the variance is made of moments about c, so that no digit is lost far from 0.
 """
 
 from __future__ import annotations
@@ -31,45 +33,89 @@ _LARGEST_POWER = 1e270
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MomentEstimate(ByContent):
-    """Unbiased moments E X^k, k = 1 .. K, with standard errors.
+    """Unbiased moments E X^k, k = 1 .. K, with their errors.
 
     Attributes
     ----------
-    moments : ndarray, shape (K,)
-        In the units of the input to the power k.
-    covariance : ndarray, shape (K, K)
-        Of the estimated moments, data and noise together, estimated from the reports.
+    centre : float
+        Middle c of the inputs' interval.
+    central : ndarray, shape (K,)
+        E (X - c)^k.
+    noise, sampling : ndarray, shape (K, K)
+        Covariances of ``central``: of the noise with the data fixed, and of drawing the users.
     n : int
         Users.
     """
 
-    moments: Floats
-    covariance: Floats
+    centre: float
+    central: Floats
+    noise: Floats
+    sampling: Floats
     n: int
+
+    @property
+    def moments(self) -> Floats:
+        """E X^k, in the units of the input to the power k."""
+        shift, start = _shift(self.centre, self.central.size)
+        return start + shift @ self.central
+
+    @property
+    def covariance(self) -> Floats:
+        """Of ``moments``, data and noise together."""
+        shift, _ = _shift(self.centre, self.central.size)
+        return shift @ (self.noise + self.sampling) @ shift.T
 
     @property
     def standard_errors(self) -> Floats:
         """Of each moment, data and noise together."""
-        return np.sqrt(np.diag(self.covariance))
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
     @property
     def mean(self) -> float:
         """E X."""
-        return float(self.moments[0])
+        return self.centre + float(self.central[0])
 
     @property
     def variance(self) -> float:
-        """E X^2 - (E X)^2, with the bias of the square taken off; needs two moments."""
-        if self.moments.size < 2:
-            raise rejected("order", self.moments.size, "at least 2 for a variance")
-        return float(self.moments[1] - self.moments[0] ** 2 + self.covariance[0, 0])
+        """E X^2 - (E X)^2, with the bias that the noise gives the square taken off."""
+        if self.central.size < 2:
+            raise rejected("order", self.central.size, "at least 2 for a variance")
+        first, second = self.central[:2]
+        return float(second - first**2 + self.noise[0, 0])
 
     @property
     def variance_error(self) -> float:
         """Standard error of the variance, by the delta method."""
-        slope = np.zeros(self.moments.size)
-        slope[0], slope[1] = -2.0 * self.moments[0], 1.0
-        return float(math.sqrt(slope @ self.covariance @ slope))
+        slope = variance_slope(self.central)
+        return float(math.sqrt(slope @ (self.noise + self.sampling) @ slope))
+
+    def slopes(self) -> Floats:
+        """Derivatives of the moments, and from K = 2 on of the variance, by ``central``."""
+        shift, _ = _shift(self.centre, self.central.size)
+        return shift if self.central.size < 2 else np.vstack([shift, variance_slope(self.central)])
+
+
+def _shift(centre: float, order: int) -> tuple[Floats, Floats]:
+    """Matrix and vector that take moments about c to moments about 0."""
+    whole = np.array(
+        [
+            [math.comb(k, j) * centre ** (k - j) if j <= k else 0.0 for j in range(order + 1)]
+            for k in range(1, order + 1)
+        ]
+    )
+    return whole[:, 1:], whole[:, 0]
+
+
+def variance_slope(central: Floats) -> Floats:
+    """Derivatives of the variance, E (X - c)^2 - (E X - c)^2, by these moments."""
+    slope = np.zeros(central.size)
+    slope[:2] = -2.0 * central[0], 1.0
+    return slope
+
+
+def middle(randomizer: Any) -> float:
+    """Middle of the inputs' interval."""
+    return 0.5 * randomizer.low + 0.5 * randomizer.high
 
 
 def noise_moments(randomizer: Randomizer, order: int) -> Floats:
@@ -165,7 +211,7 @@ def noise_covariance(randomizer: Randomizer, exact: Floats, order: int) -> Float
     """Covariance of moments 1 .. K from one report, the values being fixed, shape (K, K).
 
     With m_i(x) = E (x + Z)^i, Cov(Y^i, Y^j | x) = m_{i+j}(x) - m_i(x) m_j(x); its mean over the
-    users is linear in the moments of the values up to 2K, ``exact``.
+    users is linear in the moments of the values up to 2K, ``exact``, about any one point.
     """
     z = noise_moments(randomizer, 2 * order)
     width = 2 * order + 1
@@ -185,24 +231,35 @@ def noise_covariance(randomizer: Randomizer, exact: Floats, order: int) -> Float
     return (a @ inner @ a.T)[1:, 1:]
 
 
-def power_sums(reports: Floats, order: int) -> Floats:
-    """Sums of Y^j, j = 0 .. 2 order: what adds up over batches.
+def power_sums(randomizer: Any, reports: Floats, order: int) -> Floats:
+    """Sums of (Y - c)^j, j = 0 .. 2 order: what adds up over batches.
 
     Raises
     ------
     ParameterError
         If the highest power of a report is no float to work with: none that honest users send.
     """
+    centred = np.asarray(reports, dtype=np.float64) - middle(randomizer)
     largest = _LARGEST_POWER ** (0.5 / order)
-    bad = ~(np.abs(reports) <= largest)
+    bad = ~(np.abs(centred) <= largest)
     if bool(bad.any()):
         raise RefusedRows("reports", reports, bad, f"numbers from {-largest:g} to {largest:g}")
-    powers = np.ones_like(reports, dtype=np.float64)
+    powers = np.ones_like(centred)
     sums = np.empty(2 * order + 1)
     for j in range(2 * order + 1):
         sums[j] = powers.sum()
-        powers = powers * reports
+        powers = powers * centred
     return sums
+
+
+def moments_of(randomizer: Randomizer, sums: Floats, order: int) -> MomentEstimate:
+    """Moments 1 .. order from ``power_sums`` of all reports."""
+    n = int(sums[0])
+    found = unmixing(randomizer, 2 * order) @ (np.asarray(sums, dtype=np.float64) / n)
+    index = np.arange(1, order + 1)
+    spread = found[index[:, None] + index[None, :]] - np.outer(found[index], found[index])
+    noise = noise_covariance(randomizer, found, order) / n
+    return MomentEstimate(middle(randomizer), found[index], noise, spread / n, n)
 
 
 def moments(
@@ -228,20 +285,10 @@ def moments(
     """
     order = _check.count("order", order, high=HIGHEST)
     check_moments(randomizer, order, name="order")
-    matrix = unmixing(randomizer, order)
     batches = [reports] if isinstance(reports, np.ndarray) else reports
     sums = np.zeros(2 * order + 1)
     for batch in batches:
-        values = np.asarray(batch, dtype=np.float64)
-        if not bool(np.isfinite(values).all()):
-            raise rejected("reports", float(values[~np.isfinite(values)][0]), "finite numbers")
-        sums += power_sums(values, order)
-    n = int(sums[0])
-    if n < 2:
-        raise rejected("reports", n, "at least two reports")
-    raw = sums / n
-    found = matrix @ raw[: order + 1]
-    index = np.arange(order + 1)
-    spread = raw[index[:, None] + index[None, :]] - np.outer(raw[: order + 1], raw[: order + 1])
-    covariance = (matrix @ spread @ matrix.T)[1:, 1:] / (n - 1)
-    return MomentEstimate(found[1:], covariance, n)
+        sums += power_sums(randomizer, np.asarray(batch, dtype=np.float64), order)
+    if sums[0] < 2:
+        raise rejected("reports", int(sums[0]), "at least two reports")
+    return moments_of(randomizer, sums, order)

@@ -15,10 +15,19 @@ from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.answers import Answer, Beside, Floats
 from shuffledp.protocol.columns import hash_of, size_of
 from shuffledp.protocol.heavy import Batches, PrefixTree, Spelling
-from shuffledp.protocol.moments import HIGHEST, check_moments, noise_covariance, unmixing
+from shuffledp.protocol.moments import (
+    HIGHEST,
+    MomentEstimate,
+    check_moments,
+    middle,
+    moments_of,
+    noise_covariance,
+    power_sums,
+)
 from shuffledp.protocol.postprocess import project_to_simplex
 from shuffledp.randomizers import Hierarchy, Joint, Randomizer
 from shuffledp.randomizers.composed import field
+from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate, parts_of
 
@@ -112,6 +121,12 @@ class Frequencies(Question):
         return np.asarray(each) / len(codes)
 
 
+def largest_scatter(mean: Floats, mechanism: Any) -> Floats:
+    """The most that values in [low, high] with this mean vary: (mean - low)(high - mean)."""
+    inside = np.clip(mean, mechanism.low, mechanism.high)
+    return np.maximum((inside - mechanism.low) * (mechanism.high - inside), 0.0)
+
+
 @dataclass(frozen=True)
 class Mean(Question):
     """The mean of numbers, or of vectors."""
@@ -130,14 +145,18 @@ class Mean(Question):
         return Answer(names, mean, error, np.sqrt(scatter / found.n), mean, law=found.law)
 
     def _scatter(self, sums: Aggregate, mean: Floats, error: Floats, n: int) -> Floats:
-        """Variance of the values: of a bit from its mean, else of the reports less the noise's."""
-        if isinstance(self.mechanism, MultiMessage):
+        """Variance of the values, as far as the reports tell it."""
+        mechanism: Any = self.mechanism
+        if isinstance(mechanism, MultiMessage):
             share = np.clip(mean, 0.0, 1.0)
             return share * (1.0 - share)
+        if not isinstance(mechanism, MeanRandomizer):  # some of the users, drawn for it
+            return largest_scatter(mean, mechanism.randomizer)
+        # That of the reports less the noise's. Where the squares' own sum is no float the variance
+        # is not known to be one.
         squares = np.atleast_1d(sums.sums[1]) / n
-        # Where the squares' own sum is no float the variance is not known to be one.
         with np.errstate(over="ignore", invalid="ignore"):
-            found = np.maximum(squares - mean**2 - n * error**2, 0.0)
+            found = np.maximum(squares - (mean - mechanism.centre) ** 2 - n * error**2, 0.0)
         return np.where(np.isfinite(squares), found, np.inf)
 
     def truth(self, values: np.ndarray) -> Floats:
@@ -160,24 +179,15 @@ class Moments(Question):
     def answer(self, sums: Aggregate, users: int) -> Answer:
         """Moments with the errors of the noise alone, estimated from moments up to 2K."""
         del users
-        raw = np.asarray(sums.sums, dtype=np.float64) / sums.count
-        found = unmixing(self.mechanism, 2 * self.order) @ raw
-        noise = noise_covariance(self.mechanism, found, self.order) / sums.count
-        k = self.order
-        index = np.arange(1, k + 1)
-        spread = found[index[:, None] + index[None, :]] - np.outer(found[index], found[index])
-        names = ["mean", *(f"moment {j}" for j in range(2, k + 1))]
-        slopes = np.eye(k)
-        values = found[1 : k + 1]
-        if k >= 2:
+        found = moments_of(self.mechanism, sums.sums, self.order)
+        names = ["mean", *(f"moment {j}" for j in range(2, self.order + 1))]
+        values, slopes = found.moments, found.slopes()
+        if self.order >= 2:
             names.append("variance")
-            slope = np.zeros(k)
-            slope[:2] = -2.0 * found[1], 1.0
-            slopes = np.vstack([slopes, slope])
-            values = np.append(values, found[2] - found[1] ** 2 + noise[0, 0])
+            values = np.append(values, found.variance)
         errors, sampling = (
             np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, c, slopes), 0.0))
-            for c in (noise, spread / sums.count)
+            for c in (found.noise, found.sampling)
         )
         return Answer(tuple(names), values, errors, sampling, values)
 
@@ -189,15 +199,14 @@ class Moments(Question):
 
     def variances(self, values: np.ndarray) -> Floats:
         """Of the noise, from the moments of these values."""
-        x = np.asarray(values, dtype=np.float64)
-        exact = np.array([float(np.mean(x**j)) for j in range(2 * self.order + 1)])
-        noise = noise_covariance(self.mechanism, exact, self.order) / len(x)
-        found = np.diag(noise)
-        if self.order < 2:
-            return found
-        slope = np.zeros(self.order)
-        slope[:2] = -2.0 * exact[1], 1.0
-        return np.append(found, slope @ noise @ slope)
+        sums = power_sums(self.mechanism, np.asarray(values, dtype=np.float64), self.order)
+        exact = sums / len(values)
+        noise = noise_covariance(self.mechanism, exact, self.order) / len(values)
+        found = MomentEstimate(
+            middle(self.mechanism), exact[1 : self.order + 1], noise, 0.0 * noise, len(values)
+        )
+        slopes = found.slopes()
+        return np.einsum("ij,jk,ik->i", slopes, noise, slopes)
 
 
 @dataclass(frozen=True)

@@ -78,16 +78,17 @@ class IntervalMean(MeanRandomizer):
     def _variance_seen(self, sums: Aggregate) -> float:
         """At the mean square q of the values that the reports' squares tell of.
 
-        A report for x has the mean square x^2 + V(x), so theirs is q + V(q). Where that does not
-        depend on q, as with bits, q is what makes the variance largest: the mean's square or 1.
+        A report for x has the mean square x^2 + V(x) about the middle, so theirs is q + V(q). Where
+        that does not depend on q, as with bits, q is what makes the variance largest: the mean's
+        square or 1.
         """
         first, second = sums.sums / sums.count
         mean = min(max((float(first) - self.middle) / self.half, -1.0), 1.0)
         none, slope = self._spread(0.0), self._spread(1.0) - self._spread(0.0)
         square = mean * mean if slope < 0.0 else 1.0
         if 1.0 + slope > _KNOWN * (1.0 + none):
-            seen = (second - 2.0 * self.middle * first + self.middle**2) / self.half**2
-            square = min(max((float(seen) - none) / (1.0 + slope), mean * mean), 1.0)
+            seen = (float(second) / self.half**2 - none) / (1.0 + slope)
+            square = min(max(seen, mean * mean), 1.0)
         return self.half**2 * self._spread(square)
 
     def worst_pairs(self) -> WorstPairs:

@@ -30,8 +30,16 @@ class MeanRandomizer(Randomizer):
     def _unbiased(self, reports: ArrayLike) -> Floats:
         """Values with the inputs as means, shape (n,) or (n, d); refuses impossible reports."""
 
+    @property
+    def centre(self) -> float:
+        """Middle of the interval of inputs, about which squares are summed; 0 of vectors."""
+        low, high = getattr(self, "low", None), getattr(self, "high", None)
+        return 0.0 if low is None or high is None else 0.5 * low + 0.5 * high
+
     def aggregate(self, reports: Reports) -> Aggregate:
-        """Sums of the reports' unbiased values and of their squares, shape (2,) or (2, d).
+        """Sums of the reports' unbiased values, and of their squares about ``centre``.
+
+        The shape is (2,) or (2, d).
 
         Raises
         ------
@@ -41,7 +49,7 @@ class MeanRandomizer(Randomizer):
         values = self._unbiased(reports)
         # Squares that are no floats are inf, and so is the error that is made of them.
         with np.errstate(over="ignore", invalid="ignore"):
-            total, squares = values.sum(axis=0), np.square(values).sum(axis=0)
+            total, squares = values.sum(axis=0), np.square(values - self.centre).sum(axis=0)
         if not bool(np.isfinite(total).all()):
             raise rejected("reports", float(np.abs(values).max()), "numbers with a finite sum")
         return Aggregate(len(values), np.array([total, squares]))

@@ -1,0 +1,103 @@
+"""Values far from 0 have the errors of the same values near it: nothing cancels."""
+
+import csv
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import shuffledp as sd
+from shuffledp.cli import main
+from shuffledp.protocol import Asked, moments, question
+from shuffledp.protocol.jobs import summed
+
+OFFSETS = [0.0, 1e3, -1e6, 1e6, 2.0**30]
+VALUES = np.arange(20_000) % 11.0
+
+
+def noise(name, offset):
+    ends = {"low": offset, "high": offset + 10.0}
+    made = {
+        "laplace": lambda: sd.Laplace(eps0=8.0, **ends),
+        "gaussian": lambda: sd.Gaussian(sigma=1.0, **ends),
+        "generalized-gaussian": lambda: sd.GeneralizedGaussian(shape=4.0, scale=2.0, **ends),
+        "piecewise": lambda: sd.Piecewise(eps0=4.0, **ends),
+        "hybrid": lambda: sd.Hybrid(eps0=4.0, **ends),
+        "duchi": lambda: sd.Duchi(eps0=4.0, **ends),
+        "staircase": lambda: sd.Staircase(eps0=4.0, **ends),
+    }
+    return made[name]()
+
+
+ADDED = ("laplace", "gaussian", "generalized-gaussian")
+
+
+def answered(name, offset, order):
+    mechanism = noise(name, offset)
+    reports = mechanism.simulate(VALUES + offset, seed=3)
+    wanted = question(mechanism, {}, Asked(moments=order))
+    found = wanted.answer(summed(mechanism, reports, asked=None, moments=order), VALUES.size)
+    rows = np.stack([found.estimates, found.noise, found.sampling], axis=1)
+    return dict(zip(found.names, map(tuple, rows), strict=True))
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize("name", ADDED)
+def test_variances(name, offset):
+    """The true one within six errors, which are those of the values near 0 to 5 %."""
+    near, far = answered(name, 0.0, 2)["variance"], answered(name, offset, 2)["variance"]
+    assert abs(far[0] - VALUES.var()) < 6 * far[1]
+    assert far[1:] == pytest.approx(near[1:], rel=0.05)
+    mechanism = noise(name, offset)
+    found = moments(mechanism, mechanism.simulate(VALUES + offset, seed=3), order=2)
+    assert found.variance == pytest.approx(far[0], rel=1e-9)
+    assert found.variance_error == pytest.approx(np.hypot(*far[1:]), rel=1e-9)
+    exact = question(mechanism, {}, Asked(moments=2)).variances(VALUES + offset)
+    assert np.sqrt(exact[-1]) == pytest.approx(far[1], rel=0.05)
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize("name", [*ADDED, "piecewise", "hybrid", "duchi", "staircase"])
+def test_means(name, offset):
+    """The scatter of the values, which the sampling error is made of, too."""
+    near, far = answered(name, 0.0, 0)["mean"], answered(name, offset, 0)["mean"]
+    assert abs(far[0] - VALUES.mean() - offset) < 6 * far[1]
+    assert far[1:] == pytest.approx(near[1:], rel=0.05, abs=1e-6)
+
+
+DEPLOYMENT = """
+title = "t"
+[population]
+users = 20_000
+[randomizer]
+name = "laplace"
+eps0 = 8.0
+low = 1_000_000
+high = 1_000_010
+[target]
+delta = 1e-6
+[accounting]
+rtol = 0.1
+[data]
+column = "x"
+"""
+
+
+def test_the_command(tmp_path, monkeypatch):
+    """It said 9.926 +- 0 where the variance is 10.0011."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.toml").write_text(DEPLOYMENT)
+    rows = "".join(f"{1_000_000 + i % 11}\n" for i in range(20_000))
+    (tmp_path / "x.csv").write_text("x\n" + rows)
+    words = ["run", "d.toml", "--input", "x.csv", "--output", "e.csv", "--moments", "2"]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    with (tmp_path / "e.csv").open() as file:
+        found = {row["item"]: row for row in csv.DictReader(file)}
+    value, error = (float(found["variance"][key]) for key in ("estimate", "noise_standard_error"))
+    assert 0.02 < error < 0.2
+    assert abs(value - 10.0011) < 5 * error
+    assert (
+        float(found["variance"]["low"])
+        < 10.0011 + 4 * error
+        < float(found["variance"]["high"]) + 8 * error
+    )
