@@ -192,3 +192,36 @@ def test_truth_without_a_figure_is_refused(place, capsys):
     code, _, err = run(capsys, "--input", "in.csv", "--truth", "t.csv")
     assert (code, err.count("\n")) == (2, 1)
     assert "wanted --figure too" in err
+
+
+def column_as(writer, values, path):
+    """A file of one column, as this library writes it."""
+    if writer == "duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        duckdb.from_arrow(pa.table({"x": values})).write_csv(str(path))
+    elif writer == "pandas":
+        pandas = pytest.importorskip("pandas")
+        pandas.DataFrame({"x": values}).to_csv(path, index=False)
+    else:
+        written(path, "x\n" + "".join(f"{value or ''}\n" for value in values))
+
+
+@pytest.mark.parametrize("nulls", ["refuse", "drop", "category"])
+@pytest.mark.parametrize("writer", ["lines", "duckdb", "pandas"])
+def test_no_row_vanishes_before_the_policy_for_gaps_sees_it(writer, nulls, place, capsys):
+    """600 a, 300 b and 100 empty lines were 900 users, whatever the policy."""
+    values = ["a"] * 300 + [None] * 40 + ["b"] * 300 + ["a"] * 300 + [None] * 60
+    column_as(writer, values, place / "in.csv")
+    text = DEPLOYMENT.replace("users = 6", "users = 1000").replace("k = 4", "k = 3")
+    third = '"c"' if nulls != "category" else None
+    items = ", ".join(filter(None, ['"a"', '"b"', third]))
+    text = text.replace('["a", "b", "c", "d"]', f"[{items}]") + f'nulls = "{nulls}"\n'
+    written(place / "d.toml", text)
+    code, out, err = run(capsys, "--input", "in.csv")
+    if nulls == "refuse":
+        assert (code, err.count("\n")) == (2, 1)
+        assert "row 301: wanted a value in every row (100 of the first 1,000 rows" in err
+    elif nulls == "drop":
+        assert (code, out.splitlines()[:2]) == (0, ["900 users", "  100 rows left out: no value"])
+    else:
+        assert (code, out.splitlines()[0]) == (0, "1,000 users")

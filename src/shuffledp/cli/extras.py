@@ -16,7 +16,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "plot": ("matplotlib",),
     "account": _ACCOUNT,
     "verify": ("pydantic", *_TOML),
-    "run": (*_ACCOUNT, "pyarrow", "duckdb"),
+    # DuckDB reads files: who only estimates from reports needs none (``engines.duck``).
+    "run": (*_ACCOUNT, "pyarrow"),
 }
 
 
@@ -66,5 +67,5 @@ def load_verifier() -> ModuleType:
 
 
 def load_protocol() -> ModuleType:
-    """``shuffledp.protocol.run`` (pyarrow, DuckDB, pydantic)."""
+    """``shuffledp.protocol.run`` (pyarrow, pydantic)."""
     return _load("shuffledp.protocol.run", "running on data", "run")

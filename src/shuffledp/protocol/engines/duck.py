@@ -17,7 +17,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shuffledp.errors import ParameterError, unreadable
+from shuffledp.errors import ParameterError, not_installed, unreadable
 from shuffledp.protocol.engines.base import LocalEngine, Settings, in_one, unknown
 from shuffledp.protocol.engines.csv_text import TextFormat, WrongFile, names_in, not_among
 
@@ -69,6 +69,10 @@ class DuckEngine(LocalEngine):
     def __init__(
         self, path: str | Path, *, pattern: bool = False, text: TextFormat | None = None
     ) -> None:
+        try:
+            import duckdb  # noqa: F401 (said before any work)
+        except ModuleNotFoundError:
+            raise ParameterError(not_installed("reading files", ["duckdb"], "run")) from None
         self._given, self._text = str(path), text or TextFormat()
         self._argument = "input-glob" if pattern else "input"
         self.files = self._found(Path(path), pattern=pattern)
