@@ -13,13 +13,13 @@ from scipy.stats import binom, chi2
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.protocol.aggregated import aggregated, draw
-from shuffledp.protocol.noisy_counts import AroundNoise, NoisyCounts, variance_of
+from shuffledp.protocol.aggregated import AroundNoise, aggregated, draw
 from shuffledp.protocol.questions import Asked, question
 from shuffledp.randomizers.duchi import BitMean
 from shuffledp.randomness import SeededSource
-from shuffledp.statistics.counts import hoeffding_ends
+from shuffledp.statistics.counts import Counts, hoeffding_ends
 from shuffledp.statistics.estimates import Aggregate
+from shuffledp.statistics.messages import IntegerNoise, Step
 
 LAPLACE, GAUSSIAN = "discrete-laplace", "discrete-gaussian"
 
@@ -52,7 +52,15 @@ def test_what_is_drawn_has_the_law_that_is_declared(kind, scale):
     assert score < chi2.isf(1e-6, max(kept.sum() - 1, 1))
     z = np.arange(-reach, reach + 1)
     exact = math.fsum(law * z * z)
-    assert variance_of(sd.AddedNoise(kind=kind, scale=scale)) == pytest.approx(exact, rel=1e-9)
+    assert IntegerNoise(kind, scale).variance == pytest.approx(exact, rel=1e-9)
+
+
+def noisy(seen, n, support, kind, scale):
+    """The law of counts with noise."""
+    own, other = Step(support.own, support.own_miss), Step(support.other, support.other_miss)
+    ones = np.ones(len(seen))
+    rest = ((ones, IntegerNoise(kind, scale)),)
+    return Counts(np.asarray(seen, dtype=float), n * ones, n, own, other, rest)
 
 
 def reached(n, m, rates, law):
@@ -69,15 +77,19 @@ def reached(n, m, rates, law):
         (sd.RAPPOR(d=3, eps0=2.0), LAPLACE, 1.5, 12),
         (sd.OUE(d=3, eps0=2.0), GAUSSIAN, 2.0, 40),
         (sd.BinaryRR(eps0=1.0), LAPLACE, 0.2, 25),
+        (sd.BinaryRR(eps0=1.0), LAPLACE, 0.02, 25),
+        (sd.BinaryRR(eps0=1.0), GAUSSIAN, 0.05, 25),
+        (sd.BinaryRR(eps0=1.0), GAUSSIAN, 0.7, 25),
+        (sd.RAPPOR(d=3, eps0=6.0), GAUSSIAN, 20.0, 12),
+        (sd.RAPPOR(d=3, eps0=6.0), LAPLACE, 20.0, 12),
     ],
 )
 def test_limits_hold_every_share_as_often_as_stated(mechanism, kind, scale, n):
     """Of all n + 1 numbers of holders, by enumeration of all that can be seen."""
     tail, rates = 0.02, mechanism.support
-    noise = sd.AddedNoise(kind=kind, scale=scale)
-    reach = math.ceil(60 * scale) + 3
+    reach = math.ceil(30 * scale) + 3
     seen = np.arange(-reach, n + reach + 1)
-    low, high = NoisyCounts(seen.astype(float), n, rates, noise).ends(tail)
+    low, high = noisy(seen, n, rates, kind, scale).ends(tail)
     law, least = masses(kind, scale, reach), 1.0
     for m in range(n + 1):
         chance = reached(n, m, (rates.own, rates.other), law)
@@ -90,17 +102,16 @@ def test_limits_hold_every_share_as_often_as_stated(mechanism, kind, scale, n):
 
 def test_limits_of_many_counts_lie_between_those_of_some():
     n, rates = 3_000, sd.OUE(d=3, eps0=3.0).support
-    noise = sd.AddedNoise(kind=GAUSSIAN, scale=30.0)
-    many = np.arange(150.0, 1_500.0, 9.0)
-    low, high = NoisyCounts(many, n, rates, noise).ends(0.025)
-    for place in (0, 61, 120, many.size - 1):
-        one = NoisyCounts(many[place : place + 1], n, rates, noise).ends(0.025)
+    many = np.arange(150.0, 2_600.0)
+    low, high = noisy(many, n, rates, GAUSSIAN, 30.0).ends(0.025)
+    for place in (0, 61, 1200, many.size - 1):
+        one = noisy(many[place : place + 1], n, rates, GAUSSIAN, 30.0).ends(0.025)
         assert [low[place], high[place]] == pytest.approx([*one[0], *one[1]], abs=8e-4)
 
 
 def test_limits_of_a_mean_hold_it_whatever_the_values_are():
     n, eps0, tail = 6, 1.0, 0.05
-    noise = sd.AddedNoise(kind=LAPLACE, scale=1.2)
+    noise = IntegerNoise(LAPLACE, 1.2)
     reach = 80
     law, slope = masses(LAPLACE, 1.2, reach), math.tanh(0.5 * eps0)
     seen = range(-reach, n + reach + 1)
@@ -115,9 +126,7 @@ def test_limits_of_a_mean_hold_it_whatever_the_values_are():
         assert chance[lows > mean + 1e-12].sum() <= tail
         assert chance[highs < mean - 1e-12].sum() <= tail
     # Next to no noise: hardly wider than without any.
-    small = AroundNoise(
-        BitMean(300, 1000, 2.0, 0.0, 1.0), sd.AddedNoise(kind=LAPLACE, scale=0.05), 1000
-    )
+    small = AroundNoise(BitMean(300, 1000, 2.0, 0.0, 1.0), IntegerNoise(LAPLACE, 0.05), 1000)
     plain = BitMean(300, 1000, 2.0, 0.0, 1.0)
     width = [float(one.ends(tail)[1][0] - one.ends(tail)[0][0]) for one in (small, plain)]
     assert width[1] <= width[0] <= 1.01 * width[1]
@@ -165,7 +174,7 @@ def test_the_central_mechanism_alone_has_the_intervals_of_its_noise():
     wanted = aggregated(question(bit, {}, Asked()), sd.shuffle(bit, 50, view="sums", added=noise))
     answer = wanted.answer(Aggregate(50, np.array([18.0, 32.0])), 50)
     assert list(answer.estimates) == pytest.approx([0.36, 0.64])
-    assert answer.noise == pytest.approx(math.sqrt(variance_of(noise)) / 50)
+    assert answer.noise == pytest.approx(math.sqrt(IntegerNoise(LAPLACE, 3.0).variance) / 50)
     low, high = answer.interval(confidence=0.9)
     law = masses(LAPLACE, 3.0, 200)
     # Of 32 the least m with P(m + Z >= 32) >= 5 %: law[200 + k] is P(Z = k).
@@ -246,7 +255,7 @@ def test_run_adds_the_noise_and_its_certificate_is_verified(tmp_path):
     rows = list(csv.DictReader(out.read_text().splitlines()))
     assert [row["item"] for row in rows] == ["no", "yes"]
     gap = math.tanh(0.5)
-    least = variance_of(sd.AddedNoise(kind=LAPLACE, scale=2.5)) / (40 * gap) ** 2
+    least = IntegerNoise(LAPLACE, 2.5).variance / (40 * gap) ** 2
     assert all(float(row["noise_standard_error"]) ** 2 > least for row in rows)
     certificate = tmp_path / "found.certificate.json"
     told = run("verify", certificate, "--deployment", path, "--table", out)

@@ -16,20 +16,24 @@ import numpy.typing as npt
 
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.protocol.answers import Answer
-from shuffledp.protocol.noisy_counts import AroundNoise, EachItem, NoisyCounts, variance_of
 from shuffledp.protocol.questions import Frequencies, Mean, Question, largest_scatter
 from shuffledp.randomizers import Channel, Duchi, Gaussian
 from shuffledp.randomizers.chances import quotient
+from shuffledp.randomizers.duchi import BitMean
 from shuffledp.randomizers.exact import discrete_gaussian, geometric
 from shuffledp.randomizers.frequency import Support
 from shuffledp.randomizers.unary import OUE, RAPPOR
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.counts import Counts, hoeffding_ends
 from shuffledp.statistics.estimates import Aggregate, Law
+from shuffledp.statistics.messages import IntegerNoise, Step
 from shuffledp.views import AddedNoise, Sums
 
-__all__ = ["Aggregated", "aggregated", "draw"]
+__all__ = ["Aggregated", "AroundNoise", "aggregated", "draw"]
 
 Floats = npt.NDArray[np.floating[Any]]
+# Shares of a tail that are left to the noise, of which that is taken that is narrowest.
+_SHARES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
 
 
 def draw(noise: AddedNoise, size: int, source: RandomSource) -> npt.NDArray[np.int64]:
@@ -193,21 +197,97 @@ class Aggregated(Question):
             factor = 2.0 * mechanism.half * mechanism.scale
         else:
             factor = 1.0 / supports(mechanism)[0].gap
-        return variance_of(added) * (factor / n) ** 2
+        return law_of(added).variance * (factor / n) ** 2
 
     def _law(self, sums: Aggregate, found: Answer) -> Law | None:
-        added, mechanism = self.view.added, self.view.mechanism
+        added, mechanism, n = self.view.added, self.view.mechanism, sums.count
         if added is None:
             return found.law
-        if isinstance(mechanism, Duchi):
-            return AroundNoise(found.law, added, sums.count)  # type: ignore[arg-type]
+        if isinstance(found.law, BitMean):
+            return AroundNoise(found.law, law_of(added), n)
         each = supports(mechanism)
         if len(each) == 1:
-            return NoisyCounts(sums.sums, sums.count, each[0], added)
+            return _counts(sums.sums, n, each[0], added)
         # Of each item the count of the output that it favours.
         places = (0, 1) if _straight(mechanism) else (1, 0)
-        laws = [
-            NoisyCounts(sums.sums[[place]], sums.count, one, added)
-            for place, one in zip(places, each, strict=True)
-        ]
-        return EachItem(tuple(laws))
+        return Each(
+            tuple(
+                _counts(sums.sums[[place]], n, one, added)
+                for place, one in zip(places, each, strict=True)
+            )
+        )
+
+
+def law_of(added: AddedNoise) -> IntegerNoise:
+    """The law of the noise that an aggregator adds to one sum."""
+    return IntegerNoise(added.kind, added.scale)
+
+
+def _counts(counts: Floats, n: int, support: Support, added: AddedNoise) -> Counts:
+    """The law of numbers of reports that support an item, with noise on each."""
+    own, other = Step(support.own, support.own_miss), Step(support.other, support.other_miss)
+    ones = np.ones(counts.size)
+    return Counts(counts, n * ones, n, own, other, ((ones, law_of(added)),))
+
+
+@dataclass(frozen=True)
+class Each:
+    """Laws of several items, one after the other."""
+
+    laws: tuple[Law, ...]
+
+    @property
+    def noise(self) -> float:
+        """The smallest of theirs."""
+        return min(law.noise for law in self.laws)
+
+    def ends(self, tail: float) -> tuple[Floats, Floats]:
+        """Limits of all of them."""
+        low, high = zip(*(law.ends(tail) for law in self.laws), strict=True)
+        return np.concatenate(low), np.concatenate(high)
+
+
+@dataclass(frozen=True)
+class AroundNoise:
+    """The mean of values whose bits were added up, with noise on the number of ones.
+
+    The values' bits have different probabilities, for which limits by Hoeffding's theorem hold; it
+    says nothing of bits with noise. So a part of the tail is left to the noise, and the limits are
+    those of the number of ones that it leaves.
+
+    Attributes
+    ----------
+    bits : BitMean
+        With the noisy number of ones.
+    added : IntegerNoise
+        What is on it.
+    count : int
+        Users.
+    """
+
+    bits: BitMean
+    added: IntegerNoise
+    count: int
+
+    @property
+    def noise(self) -> float:
+        """Bits that are flipped, and the noise's variance."""
+        return self.bits.noise + self.added.variance
+
+    def ends(self, tail: float) -> tuple[Floats, Floats]:
+        """Limits that the mean is beyond with probability at most ``tail``, on each side."""
+        # Which part is a matter of n and the noise, not of what was counted.
+        half = self.count // 2
+        share = max(_SHARES, key=lambda share: self._chances(half, tail, share)[0])
+        low, high = map(self.bits.value, self._chances(self.bits.ones, tail, share))
+        return np.array([low]), np.array([high])
+
+    def _chances(self, ones: float, tail: float, share: float) -> tuple[float, float]:
+        """Limits of the bits' mean probability, with that share of the tail left to the noise."""
+        most = self.added.beyond(share * tail)
+        fewest, largest = (min(max(ones + z, 0.0), self.count) for z in (-most, most))
+        rest = (1.0 - share) * tail
+        return (
+            hoeffding_ends(fewest, self.count, rest)[0],
+            hoeffding_ends(largest, self.count, rest)[1],
+        )

@@ -18,14 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _special as special
+from shuffledp.statistics.messages import Law, Step
 from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
 Places = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 
-# Tilts are searched up to here: e^1500 is above every ratio of two floats, 2^2098 = e^1454.
-_LARGEST_TILT = 1500.0
 # Bisections to a width of 3000/2^60, far below what the tilt has to be known to.
 _TILT_STEPS = 60
 # A tilt need not be the best one: the integral is the same for all. As a share of the standard
@@ -44,8 +43,11 @@ _FINE = 1e-6
 # 2^50 users are more than there can be.
 _SURE = 8
 _SEARCH_STEPS = 160
-# Rows of nodes that are worked on together: 1024 x 73 numbers of 8 bytes fit the cache.
+# Counts that are worked on together, and numbers at their nodes: of 8 bytes they fit the cache.
 _ROWS = 1024
+_NUMBERS = 73 * _ROWS
+# Of counts far out in noise so many are worked on together, which need as many nodes.
+_FEWEST = 16
 # Laws of fewer bits that are tried for Hoeffding's limit. Where one not tried might be worse, with
 # tails above 1/4 only, the limit is less than a count, and than 1/4096 of the ones, too wide.
 _FEWER_BITS = 4096
@@ -54,44 +56,12 @@ _FEWER_BITS = 4096
 _MOST_COUNTS = 2048
 
 
-@dataclass(frozen=True)
-class Step:
-    """The law of one user's, or one message's, part of a count: -1, 0 or 1.
-
-    Attributes
-    ----------
-    up, stay, down : float
-        Their probabilities, which sum to one; each of them to its own relative precision.
-    """
-
-    up: float
-    stay: float
-    down: float = 0.0
-
-    @property
-    def flipped(self) -> Step:
-        """The law of minus the step."""
-        return Step(self.down, self.stay, self.up)
-
-    @property
-    def logs(self) -> Floats:
-        """Log probabilities of -1, 0 and 1; -inf where there is none."""
-        masses = (self.down, self.stay, self.up)
-        return np.array([math.log(p) if p > 0.0 else -math.inf for p in masses])
-
-    @property
-    def reach(self) -> tuple[int, int]:
-        """The least and the largest step that can occur."""
-        possible = [at for at, p in ((-1, self.down), (0, self.stay), (1, self.up)) if p > 0.0]
-        return possible[0], possible[-1]
-
-
-Groups = Sequence[tuple[Floats, Step]]
+Groups = Sequence[tuple[Floats, Law]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Counts(ByContent):
-    """Counts C = (sum over the holders) + (sum over the other users) + (sum over other messages).
+    """Counts C = (sum over the holders) + (sum over the other users) + (sum over all else).
 
     Attributes
     ----------
@@ -103,8 +73,9 @@ class Counts(ByContent):
         All users, n: limits are shares of them.
     own, other : Step
         Of a holder and of another user; holders have the larger steps.
-    rest : tuple of (ndarray, Step)
-        Messages that say nothing of the item: how many, shape (K,), and their step.
+    rest : tuple of (ndarray, Law)
+        Messages that say nothing of the item, and an aggregator's noise: how many, shape (K,), and
+        their law.
     """
 
     counts: Floats
@@ -112,14 +83,14 @@ class Counts(ByContent):
     total: int
     own: Step
     other: Step
-    rest: tuple[tuple[Floats, Step], ...] = ()
+    rest: tuple[tuple[Floats, Law], ...] = ()
 
     @property
     def noise(self) -> float:
-        """Smallest number of counts expected of users without the item and of other messages."""
-        expected = self.users * (self.other.up + self.other.down)
-        for trials, step in self.rest:
-            expected = expected + trials * (step.up + step.down)
+        """Smallest number of counts expected of users without the item and of all else."""
+        expected = self.users * self.other.events
+        for trials, law in self.rest:
+            expected = expected + trials * law.events
         return float(np.min(expected, initial=math.inf))
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
@@ -174,20 +145,20 @@ def least_holders(
     that the bracket closes from both ends. What is returned is its outer end.
     """
     wanted = _wanted(tail)
-    slope = _drift(own) - _drift(other)
+    slope = own.mean - other.mean
     # A limit is sought to a millionth of the noise, which is half a count at least: where all users
     # together move the count by less than that, every number of holders is as likely.
     if not slope * float(users.max(initial=0.0)) > 0.5 * _FINE:
         return np.zeros(counts.size)
-    quiet = sum((trials * _variance(step) for trials, step in rest), users * 0.0)
+    quiet = sum((trials * step.variance for trials, step in rest), users * 0.0)
 
     def spread(m: Floats, at: Places) -> Floats:
-        variance = m * _variance(own) + (users[at] - m) * _variance(other) + quiet[at]
+        variance = m * own.variance + (users[at] - m) * other.variance + quiet[at]
         return np.sqrt(variance + 0.25)
 
     low, high = np.full(counts.size, -1.0), users.copy()
     open_ = np.flatnonzero(high - low > 1.0)
-    mean = sum((trials * _drift(step) for trials, step in rest), users * _drift(other))
+    mean = sum((trials * step.mean for trials, step in rest), users * other.mean)
     middle = np.clip((counts - mean) / slope, 0.0, users)
     guess = np.floor(middle + wanted * spread(middle, np.arange(counts.size)) / slope)
     guess = np.clip(guess, 0.0, np.maximum(users - 1.0, 0.0))
@@ -225,14 +196,6 @@ def possible(counts: Floats, groups: Groups, tail: float) -> Flags:
     return np.asarray(_cumulants(tilt, groups)[0] - tilt * counts >= math.log(tail))
 
 
-def _drift(step: Step) -> float:
-    return step.up - step.down
-
-
-def _variance(step: Step) -> float:
-    return step.up * step.stay + step.down * step.stay + 4.0 * step.up * step.down
-
-
 def _score(counts: Floats, groups: Groups) -> Floats:
     """z with P(sum >= count) = Phi(z): large where the count is likely to be reached."""
     parts = [_score_part(counts[rows], [(t[rows], s) for t, s in groups]) for rows in _rows(counts)]
@@ -266,21 +229,35 @@ def log_reached(counts: Floats, groups: Groups) -> Floats:
     """
     target = counts - 0.5
     tilt = _saddle(target, groups)
-    sigma = np.sqrt(_cumulants(tilt, groups)[2])
-    away = 1.0 / np.maximum(sigma, 1.0)
+    level, _, variance = _cumulants(tilt, groups)
+    away = 1.0 / np.maximum(np.sqrt(variance), 1.0)
     tilt = np.where(tilt < 0.0, np.minimum(tilt, -away), np.maximum(tilt, away))
     level, _, variance = _cumulants(tilt, groups)
-    reach, nodes = _range(variance, groups)
+    reach = _reach(tilt, groups)
+    steps = np.maximum(_NODES, np.ceil(_FINENESS * reach * np.sqrt(variance) - 1e-9))
+    total, rows = np.zeros(counts.size), max(_NUMBERS // int(steps.max(initial=1.0)), _FEWEST)
+    for start in range(0, counts.size, rows):
+        some = slice(start, start + rows)
+        chosen = [(trials[some], law) for trials, law in groups]
+        nodes = int(steps[some].max())
+        total[some] = _integral(target[some], tilt[some], reach[some], nodes, chosen)
+    log_total = np.log(np.maximum(total, 1e-300)) + level - tilt * target - 0.5 * np.abs(tilt)
+    upper = np.minimum(log_total, 0.0)
+    # Where the other tail was found: P = 1 - that.
+    beyond = np.where(tilt < 0.0, np.minimum(upper, -1e-16), -1.0)
+    return np.where(tilt < 0.0, np.log(-np.expm1(beyond)), upper)
+
+
+def _integral(target: Floats, tilt: Floats, reach: Floats, nodes: int, groups: Groups) -> Floats:
+    """The trapezoidal sum, without e^(K(s) - s c) and e^(-|s|/2)."""
     t = reach[:, None] * (np.arange(nodes + 1) / nodes)
     size, angle = np.zeros(t.shape), -target[:, None] * t
-    for trials, step in groups:
-        down, _, up = _tilted(tilt, step)
-        more = _log_turned(down[:, None], up[:, None], t)
+    for trials, law in groups:
+        more = law.turned(tilt[:, None], t)
         size += trials[:, None] * more[0]
         angle += trials[:, None] * more[1]
     # 1/(2 sinh((s + it)/2)) without e^(|s|/2), which joins the level.
-    half = 0.5 * np.abs(tilt)[:, None]
-    grown, shrunk = 1.0, np.exp(-2.0 * half)
+    grown, shrunk = 1.0, np.exp(-np.abs(tilt)[:, None])
     real = np.cos(0.5 * t) * (grown - shrunk)
     imaginary = np.sin(0.5 * t) * (grown + shrunk)
     # Of the conjugate where s < 0, and of the other sign: then the integral is 1 - P.
@@ -288,67 +265,42 @@ def log_reached(counts: Floats, groups: Groups) -> Floats:
     norm = real * real + imaginary * imaginary
     part = np.exp(size) * (np.cos(angle) * real + np.sin(angle) * imaginary * turn) / norm
     part[:, [0, -1]] *= 0.5
-    total = np.maximum(part.sum(axis=1), 0.0) * (reach / nodes / np.pi)
-    log_total = np.log(np.maximum(total, 1e-300)) + level - tilt * target - half[:, 0]
-    upper = np.minimum(log_total, 0.0)
-    # Where the other tail was found: P = 1 - that.
-    beyond = np.where(tilt < 0.0, np.minimum(upper, -1e-16), -1.0)
-    return np.where(tilt < 0.0, np.log(-np.expm1(beyond)), upper)
+    return np.maximum(part.sum(axis=1), 0.0) * (reach / nodes / np.pi)
 
 
-def _range(variance: Floats, groups: Groups) -> tuple[Floats, int]:
-    """How far the integrand reaches, at most pi, and in how many steps.
+def _reach(tilt: Floats, groups: Groups) -> Floats:
+    """How far the integrand reaches, at most pi: it falls at least as the steps' part of it does.
 
     Steps of -1 and 1 that never or seldom stay at 0 have sums of one parity: then there is as much
     around pi as around 0.
     """
-    if any(step.up > 0.0 and step.down > 0.0 for _, step in groups):
-        sigma = float(np.sqrt(variance.max(initial=1.0)))
-        nodes = max(_NODES, math.ceil(_FINENESS * math.pi * sigma))
-        return np.full(variance.size, math.pi), nodes
-    return np.minimum(math.pi, _WIDEST / np.sqrt(np.maximum(variance, 1e-30))), _NODES
-
-
-def _log_turned(down: Floats, up: Floats, t: Floats) -> tuple[Floats, Floats]:
-    """Log of |E e^(it step)| and its angle, small ones to their own precision."""
-    x = -(up + down) * 2.0 * np.sin(0.5 * t) ** 2
-    y = (up - down) * np.sin(t)
-    change = x * (2.0 + x) + y * y
-    near = change > -0.5
-    far = np.log(np.maximum((1.0 + x) ** 2 + y * y, 1e-300))
-    return 0.5 * np.where(near, np.log1p(np.where(near, change, 0.0)), far), np.arctan2(y, 1.0 + x)
-
-
-def _tilted(tilt: Floats, step: Step) -> Floats:
-    """Probabilities of -1, 0, 1 in proportion to e^(tilt step), shape (3, K)."""
-    logs = step.logs[:, None] + tilt * np.array([-1.0, 0.0, 1.0])[:, None]
-    mass = np.exp(logs - logs.max(axis=0))
-    return mass / mass.sum(axis=0)
+    steps = [(trials, law) for trials, law in groups if isinstance(law, Step)]
+    if any(law.both_ways for _, law in steps):
+        return np.full(tilt.size, math.pi)
+    variance = _cumulants(tilt, steps)[2]
+    return np.minimum(math.pi, _WIDEST / np.sqrt(np.maximum(variance, 1e-30)))
 
 
 def _cumulants(tilt: Floats, groups: Groups) -> tuple[Floats, Floats, Floats]:
     """K, K' and K'' of the sum."""
     level, mean, variance = (np.zeros(tilt.size) for _ in range(3))
-    for trials, step in groups:
-        logs = step.logs[:, None] + tilt * np.array([-1.0, 0.0, 1.0])[:, None]
-        top = logs.max(axis=0)
-        mass = np.exp(logs - top)
-        whole = mass.sum(axis=0)
-        down, stay, up = mass / whole
-        level += trials * (top + np.log(whole))
-        mean += trials * (up - down)
-        # Var = up stay + down stay + 4 up down: nothing cancels.
-        variance += trials * (up * stay + down * stay + 4.0 * up * down)
+    for trials, law in groups:
+        more = law.cumulants(tilt)
+        level += trials * more[0]
+        mean += trials * more[1]
+        variance += trials * more[2]
     return level, mean, variance
 
 
 def _saddle(target: Floats, groups: Groups) -> Floats:
     """s with K'(s) = target, to a small share of a standard deviation: Newton, else bisection."""
-    low, high = np.full(target.size, -_LARGEST_TILT), np.full(target.size, _LARGEST_TILT)
+    most = min(law.most_tilt for _, law in groups)
+    low, high = np.full(target.size, -most), np.full(target.size, most)
     # The tilt of a Poisson law; for small ones that of a normal law.
     _, mean, variance = _cumulants(np.zeros(target.size), groups)
     miss = target - mean
     tilt = np.sign(miss) * np.log1p(np.abs(miss) / np.maximum(variance, 1e-300))
+    tilt = np.clip(tilt, 0.5 * low, 0.5 * high)
     for _ in range(_TILT_STEPS):
         _, mean, variance = _cumulants(tilt, groups)
         miss = target - mean

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
+from shuffledp import _check
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.planner import make_task
-from shuffledp.surveys.tables import in_pieces, items_of, ranges_of, table_of
+from shuffledp.protocol.columns import Column
+from shuffledp.protocol.engines import ArrayEngine, Settings
+from shuffledp.protocol.engines.memory import column_of
+from shuffledp.randomizers import KRR, Duchi, Hierarchy
 
 # One noisy message a user, whose noise is drawn exactly, solved for in seconds; others by name.
 _FOR_ITEMS = ("k-rr", "subset", "oue", "olh", "rappor")
@@ -65,10 +72,9 @@ class Given:
         )
 
 
-def column_of(
-    parts: Any,
+def given_column(
     data: Any,
-    column: Any,
+    name: str,
     task: dict[str, Any],
     settings: dict[str, Any],
     *,
@@ -77,22 +83,24 @@ def column_of(
 ) -> Given:
     """The column, read once: what is refused of it is refused here."""
     task, settings = dict(task), dict(settings)
+    ends: tuple[float, ...] = ()
+    pieces: tuple[tuple[int, int], ...] = ()
+    values = column_of(data, name)
     if task["kind"] == "frequencies":
         settings["domain"] = items_of(domain)
-    ends, pieces = ranges_of(ranges) if task["kind"] == "ranges" else ((), ())
-    table = table_of(data, column)
-    chosen = parts.columns.Column(name=column, **settings)
-    if task["kind"] == "frequencies":
-        task["values"] = len(chosen.items)
-    if ends:
-        task["values"] = len(ends) - 1
-        table = in_pieces(table, chosen, ends)
+    if task["kind"] == "ranges":
+        ends, pieces = ranges_of(ranges)
+        values = in_pieces(values, Column(name=name, **settings), ends)
         settings["type"] = None
-        chosen = parts.columns.Column(name=column, **settings)
+        task["values"] = len(ends) - 1
+    column = Column(name=name, **settings)
+    if column.items is not None:
+        task["values"] = len(column.items)
+    if ends:
         settings["ranges"] = [list(one) for one in pieces]
-    engine = parts.memory.ArrayEngine(table)
-    users = _users(parts, engine, chosen, task)
-    return Given(column, task, settings, chosen, engine, users, tuple(ends), tuple(pieces))
+    engine = ArrayEngine({name: values})
+    users = _users(engine, column, task)
+    return Given(name, task, settings, column, engine, users, ends, pieces)
 
 
 def set_values(**values: Any) -> dict[str, Any]:
@@ -127,10 +135,8 @@ def task_of(domain: Any, low: Any, high: Any, ranges: Any) -> dict[str, Any]:
     return {"kind": "mean", "low": low, "high": high}
 
 
-def _users(parts: Any, engine: Any, column: Any, task: Mapping[str, Any]) -> int:
+def _users(engine: ArrayEngine, column: Column, task: Mapping[str, Any]) -> int:
     """Rows with a value; what is refused is refused before anything is planned."""
-    from shuffledp.randomizers import KRR, Duchi, Hierarchy
-
     if task["kind"] == "mean":
         stand_in: Any = Duchi(eps0=1.0, low=task["low"], high=task["high"])
     elif task["kind"] == "ranges":
@@ -139,9 +145,84 @@ def _users(parts: Any, engine: Any, column: Any, task: Mapping[str, Any]) -> int
         stand_in = KRR(k=task["values"], eps0=1.0)
     column.check(stand_in)
     users = before = 0
-    for batch in engine.arrays(column.names, parts.run.Settings()):
+    for batch in engine.arrays(column.names, Settings()):
         users += len(column.encode(batch, stand_in, before=before).values)
         before += len(batch)
     if not users:
         raise rejected("data", f"{before:,} rows", "at least one row with a value")
     return users
+
+
+def items_of(domain: Any) -> tuple[Any, ...]:
+    """The domain's items as Python's own text and numbers, in their order."""
+    if isinstance(domain, str | bytes | set | frozenset | Mapping):
+        raise rejected("domain", domain, "a list of items in order")
+    for name in ("tolist", "to_list", "to_pylist"):
+        if hasattr(domain, name):
+            domain = getattr(domain, name)()
+            break
+    try:
+        return tuple(getattr(item, "item", lambda item=item: item)() for item in domain)
+    except TypeError:
+        raise rejected("domain", domain, "a list of items in order") from None
+
+
+def ranges_of(ranges: Any) -> tuple[tuple[float, ...], tuple[tuple[int, int], ...]]:
+    """Ends of all ranges in order, and each range as the pieces between them that it is made of.
+
+    Parameters
+    ----------
+    ranges : iterable of (low, high)
+        Shares of low <= value < high are asked for; they may overlap and leave gaps.
+
+    Returns
+    -------
+    tuple of float, tuple of (int, int)
+        Ends, and for each range its first piece and the one after its last.
+    """
+    wanted = "pairs (low, high) of finite numbers with low < high"
+    if isinstance(ranges, str | bytes | Mapping) or not isinstance(ranges, Iterable):
+        raise rejected("ranges", ranges, wanted)
+    pairs = []
+    for one in ranges:
+        try:
+            low, high = one
+        except (TypeError, ValueError):
+            raise rejected("ranges", one, wanted) from None
+        low, high = (_check.real("ranges", end) for end in (low, high))
+        if not low < high:
+            raise rejected("ranges", (low, high), wanted)
+        pairs.append((low, high))
+    ends = tuple(sorted({end for pair in pairs for end in pair}))
+    if len(ends) < 3:
+        raise rejected("ranges", pairs, "two ranges at least, as the others' share is the rest")
+    if len(set(pairs)) != len(pairs):
+        raise rejected("ranges", pairs, "every range once")
+    return ends, tuple((ends.index(low), ends.index(high)) for low, high in pairs)
+
+
+def in_pieces(rows: pa.ChunkedArray, column: Column, ends: tuple[float, ...]) -> pa.Array:
+    """The number of the piece that each value lies in: -1 below all, one more above.
+
+    A value is in a piece from its lower end on; its upper end is the next one's.
+
+    Parameters
+    ----------
+    rows : ChunkedArray
+        The column.
+    column : Column
+        How its values are read.
+    ends : tuple of float, (pieces + 1,)
+        In order.
+    """
+    values, missing = column.numbers(rows.combine_chunks(), whole=False)
+    strange = np.isnan(values) & ~missing
+    places = np.searchsorted(ends, np.where(np.isnan(values), ends[0], values), side="right") - 1.0
+    places[strange] = np.nan
+    other = (strange | (places < 0) | (places >= len(ends) - 1)) & ~missing
+    if column.outside == "refuse" and bool(other.any()):
+        count, first = int(np.count_nonzero(other)), int(np.argmax(other)) + 1
+        wanted = f"a number from {ends[0]:g} to below {ends[-1]:g}"
+        told = f"({count:,} of {len(values):,} rows are not)"
+        raise ParameterError(f"column {column.name!r}, row {first:,}: wanted {wanted} {told}")
+    return pa.array(places, mask=missing)

@@ -6,21 +6,17 @@ and ``notebook`` for tables other than Arrow's.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Literal, overload
 
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.bound import outward
 from shuffledp.errors import NotCertified, ParameterError, not_installed, rejected
-from shuffledp.planner import Plan, plan
-from shuffledp.surveys.columns import Given, column_of, set_values, task_of, usual
-from shuffledp.surveys.result import NAME, Survey, Surveys
+from shuffledp.surveys.result import Survey, Surveys
 
 # What is said for each of several columns, in place of once for all.
 _OF_A_COLUMN = (
@@ -168,7 +164,8 @@ def survey(
     >>> found.users, found.bound.upper <= 1.0
     (2000, True)
     """
-    common = _Common(
+    one = _needed()
+    common = one.Common(
         data,
         rounds=rounds,
         minimum_batch=minimum_batch,
@@ -187,25 +184,11 @@ def survey(
         if changed:
             raise ParameterError(f"{changed[0]}: wanted in the settings of each column")
         return _several(common, column, epsilon, delta)
-    return _one(common, column, epsilon, delta, **alone)
-
-
-@dataclass(frozen=True)
-class _Common:
-    """What is asked of every column."""
-
-    data: Any
-    rounds: int
-    minimum_batch: int | None
-    colluding: float
-    trust: str
-    confidence: float
-    title: str | None
-    report: Callable[[str], None]
+    return one.survey_of(common, column, epsilon, delta, **alone)
 
 
 def _several(
-    common: _Common, columns: Mapping[str, Mapping[str, Any]], epsilon: float, delta: float
+    common: Any, columns: Mapping[str, Mapping[str, Any]], epsilon: float, delta: float
 ) -> Surveys:
     """A survey of each column at its part of the target; NotCertified if the parts do not fit."""
     epsilon, delta = _check.positive("epsilon", epsilon), _check.open_unit("delta", delta)
@@ -225,7 +208,7 @@ def _several(
         alone = {key: value for key, value in settings.items() if key != "share"}
         told = replace(common, report=lambda words, name=name: common.report(f"{name}: {words}"))
         part = epsilon * share * _BELOW, delta * share * _BELOW
-        parts.append(_one(told, name, *part, **alone))
+        parts.append(_needed().survey_of(told, name, *part, **alone))
     spent = _added([_most(part.certificate) for part in parts])
     kept = _added([part.certificate.members[0].at for part in parts])
     if not (spent <= epsilon and kept <= delta):
@@ -253,144 +236,10 @@ def _most(certificate: Any) -> float:
     return math.inf if value is None else value
 
 
-def _one(
-    common: _Common,
-    column: Any,
-    epsilon: float,
-    delta: float,
-    *,
-    domain: Any = None,
-    low: float | None = None,
-    high: float | None = None,
-    ranges: Any = None,
-    nulls: Any = "refuse",
-    outside: Any = "refuse",
-    type: Any = None,  # noqa: A002 (as in files)
-    mechanisms: Iterable[str] | None = None,
-) -> Survey:
-    """One column: what it holds, the plan for it, the run of that plan, and its certificate."""
-    if not isinstance(column, str) or not column:
-        raise rejected("column", column, "the name of a column")
-    task = task_of(domain, low, high, ranges)
-    settings: dict[str, Any] = {"nulls": nulls, "outside": outside, "type": type}
-    parts = _parts()
-    given = column_of(parts, common.data, column, task, settings, domain=domain, ranges=ranges)
-    content, found = _planned(parts, common, given, epsilon, delta, mechanisms)
-    row = found.recommended
-    if row is None:
-        raise NotCertified(_missed(found))
-    common.report(f"{row.label}, running")
-    text = given.deployment(parts.planning.deployment_text, content, row)
-    source = parts.deployment.DeploymentFile(
-        Path(f"{NAME}.toml"),
-        hashlib.sha256(text.encode()).hexdigest(),
-        parts.deployment.parse(parts.tomllib.loads(text), where=NAME),
-    )
-    result = parts.run.run(
-        source,
-        given.engine,
-        given.column,
-        settings=parts.run.Settings(),
-        asked=parts.run.Asked(ranges=given.pieces),
-        confidence=common.confidence,
-    )
-    _check_target(result.account, content.target.epsilon)
-    rows = given.named(result.rows)
-    table = parts.run.table(rows)
-    outcome = result.outcome
-    release = parts.certificate.Release(
-        table=f"{NAME}.csv",
-        sha256=hashlib.sha256(table.encode()).hexdigest(),
-        users=outcome.users,
-        declared_users=given.users,
-        nulls=outcome.nulls,
-        outside=outcome.outside,
-    )
-    return Survey(
-        column=given.name,
-        rows=rows,
-        confidence=common.confidence,
-        users=outcome.users,
-        nulls=outcome.nulls,
-        outside=outcome.outside,
-        bound=result.account.situations[0].bound,
-        plan=found,
-        deployment=text,
-        certificate=parts.certificate.issue(source, result.account, release=release),
-        table=table,
-        notes=result.notes,
-    )
-
-
-def _planned(
-    parts: Any,
-    common: _Common,
-    given: Given,
-    epsilon: float,
-    delta: float,
-    mechanisms: Iterable[str] | None,
-) -> tuple[Any, Plan]:
-    """The plan's file, and the plan."""
-    population = set_values(
-        users=given.users, minimum_batch=common.minimum_batch, colluding=common.colluding
-    )
-    target = {
-        "epsilon": epsilon, "delta": delta, "rounds": common.rounds, "trust": common.trust
-    }  # fmt: skip
-    title = f"Survey of {given.name}" if common.title is None else common.title
-    content = parts.planning.parse_plan(
-        {"title": title, "task": given.task, "population": population, "target": target},
-        where=NAME,
-    )
-    found = plan(
-        content.task.task(),
-        n=given.users,
-        hidden=content.hidden,
-        epsilon=content.target.epsilon,
-        delta=content.target.delta,
-        rounds=content.target.rounds,
-        trust=content.target.trust,
-        only=usual(given.task) if mechanisms is None else mechanisms,
-        report=common.report,
-    )
-    return content, found
-
-
-def _parts() -> Any:
+def _needed() -> Any:
     """The modules that need the extra ``run``, or one line that names it."""
-    from types import SimpleNamespace
-
     try:
-        from shuffledp import certificate, deployment
-        from shuffledp.deployment import plan as planning
-        from shuffledp.deployment.files import tomllib
-        from shuffledp.protocol import columns, run
-        from shuffledp.protocol.engines import memory
+        from shuffledp.surveys import one
     except ModuleNotFoundError as error:
         raise ParameterError(not_installed("survey", [error.name or "pyarrow"], "run")) from None
-    return SimpleNamespace(
-        certificate=certificate,
-        columns=columns,
-        deployment=deployment,
-        memory=memory,
-        planning=planning,
-        run=run,
-        tomllib=tomllib,
-    )
-
-
-def _check_target(account: Any, epsilon: float) -> None:
-    """NotCertified where what was run misses the target; then nothing is released."""
-    for situation in account.situations:
-        reached = (situation.composed or situation.bound).upper
-        if situation.name != "shuffler fails" and not reached <= epsilon:
-            raise NotCertified(
-                f"{situation.name}: eps <= {outward(reached, up=True)} is certified, "
-                f"epsilon = {epsilon:g} was wanted; nothing is released"
-            )
-
-
-def _missed(found: Plan) -> str:
-    why = "; ".join(f"{label}: {reason}" for label, reason in found.left_out)
-    target = f"epsilon = {found.epsilon:g}, delta = {found.delta:g}"
-    return f"no mechanism meets {target} with {found.hidden:,} users: {why}"
+    return one

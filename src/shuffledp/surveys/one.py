@@ -1,0 +1,155 @@
+"""One column: what it holds, the plan for it, the run of that plan, and its certificate."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shuffledp.bound import outward
+from shuffledp.certificate import Release, issue
+from shuffledp.deployment import DeploymentFile, parse
+from shuffledp.deployment.files import tomllib
+from shuffledp.deployment.plan import deployment_text, parse_plan
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.planner import Plan, plan
+from shuffledp.protocol.answers import table as table_of
+from shuffledp.protocol.engines import Settings
+from shuffledp.protocol.questions import Asked
+from shuffledp.protocol.run import run
+from shuffledp.surveys.columns import Given, given_column, set_values, task_of, usual
+from shuffledp.surveys.result import NAME, Survey
+
+
+@dataclass(frozen=True)
+class Common:
+    """What is asked of every column."""
+
+    data: Any
+    rounds: int
+    minimum_batch: int | None
+    colluding: float
+    trust: str
+    confidence: float
+    title: str | None
+    report: Callable[[str], None]
+
+
+def survey_of(
+    common: Common,
+    column: Any,
+    epsilon: float,
+    delta: float,
+    *,
+    domain: Any = None,
+    low: float | None = None,
+    high: float | None = None,
+    ranges: Any = None,
+    nulls: Any = "refuse",
+    outside: Any = "refuse",
+    type: Any = None,  # noqa: A002 (as in files)
+    mechanisms: Iterable[str] | None = None,
+) -> Survey:
+    """One column: what it holds, the plan for it, the run of that plan, and its certificate."""
+    if not isinstance(column, str) or not column:
+        raise rejected("column", column, "the name of a column")
+    task = task_of(domain, low, high, ranges)
+    settings: dict[str, Any] = {"nulls": nulls, "outside": outside, "type": type}
+    given = given_column(common.data, column, task, settings, domain=domain, ranges=ranges)
+    content, found = _planned(common, given, epsilon, delta, mechanisms)
+    row = found.recommended
+    if row is None:
+        raise NotCertified(_missed(found))
+    common.report(f"{row.label}, running")
+    text = given.deployment(deployment_text, content, row)
+    source = DeploymentFile(
+        Path(f"{NAME}.toml"),
+        hashlib.sha256(text.encode()).hexdigest(),
+        parse(tomllib.loads(text), where=NAME),
+    )
+    result = run(
+        source,
+        given.engine,
+        given.column,
+        settings=Settings(),
+        asked=Asked(ranges=given.pieces),
+        confidence=common.confidence,
+    )
+    _check_target(result.account, content.target.epsilon)
+    rows = given.named(result.rows)
+    table = table_of(rows)
+    outcome = result.outcome
+    release = Release(
+        table=f"{NAME}.csv",
+        sha256=hashlib.sha256(table.encode()).hexdigest(),
+        users=outcome.users,
+        declared_users=given.users,
+        nulls=outcome.nulls,
+        outside=outcome.outside,
+    )
+    return Survey(
+        column=given.name,
+        rows=rows,
+        confidence=common.confidence,
+        users=outcome.users,
+        nulls=outcome.nulls,
+        outside=outcome.outside,
+        bound=result.account.situations[0].bound,
+        plan=found,
+        deployment=text,
+        certificate=issue(source, result.account, release=release),
+        table=table,
+        notes=result.notes,
+    )
+
+
+def _planned(
+    common: Common,
+    given: Given,
+    epsilon: float,
+    delta: float,
+    mechanisms: Iterable[str] | None,
+) -> tuple[Any, Plan]:
+    """The plan's file, and the plan."""
+    population = set_values(
+        users=given.users, minimum_batch=common.minimum_batch, colluding=common.colluding
+    )
+    target = {
+        "epsilon": epsilon, "delta": delta, "rounds": common.rounds, "trust": common.trust
+    }  # fmt: skip
+    title = f"Survey of {given.name}" if common.title is None else common.title
+    content = parse_plan(
+        {"title": title, "task": given.task, "population": population, "target": target},
+        where=NAME,
+    )
+    found = plan(
+        content.task.task(),
+        n=given.users,
+        hidden=content.hidden,
+        epsilon=content.target.epsilon,
+        delta=content.target.delta,
+        rounds=content.target.rounds,
+        trust=content.target.trust,
+        only=usual(given.task) if mechanisms is None else mechanisms,
+        report=common.report,
+    )
+    return content, found
+
+
+def _check_target(account: Any, epsilon: float) -> None:
+    """NotCertified where what was run misses the target; then nothing is released."""
+    for situation in account.situations:
+        reached = (situation.composed or situation.bound).upper
+        if situation.name != "shuffler fails" and not reached <= epsilon:
+            raise NotCertified(
+                f"{situation.name}: eps <= {outward(reached, up=True)} is certified, "
+                f"epsilon = {epsilon:g} was wanted; nothing is released"
+            )
+
+
+def _missed(found: Plan) -> str:
+    why = "; ".join(f"{label}: {reason}" for label, reason in found.left_out)
+    target = f"epsilon = {found.epsilon:g}, delta = {found.delta:g}"
+    return f"no mechanism meets {target} with {found.hidden:,} users: {why}"
