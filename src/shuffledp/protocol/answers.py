@@ -66,17 +66,19 @@ class Answer:
     def _around(self, confidence: float, share: int) -> tuple[Floats, Floats]:
         return two_sided(self.estimates, self.noise, self.law, confidence=confidence, share=share)
 
-    def note(self) -> str | None:
-        """What to know where the noise is of few counts, in one line."""
+    def notes(self) -> tuple[str, ...]:
+        """What to know where the noise is of few counts, a line each."""
         known = math.inf if self.law is None else self.law.noise
         if min(self.fewest, known) >= FEW_COUNTS:
-            return None
+            return ()
         normal = self.fewest < FEW_COUNTS
         counts = self.fewest if normal else known
         what = f"the noise of a number is of about {counts:.2g} counts, below {FEW_COUNTS:g}: "
         if normal:
-            return what + "it is skewed, and normal intervals hold the truth less often than stated"
-        return what + "it is skewed; use the intervals, which allow for that, not standard errors"
+            what += "it is skewed, and normal intervals hold the truth less often than stated"
+        else:
+            what += "it is skewed; use the intervals, which allow for that, not standard errors"
+        return (what,)
 
 
 @dataclass(frozen=True)

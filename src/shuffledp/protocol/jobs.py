@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from shuffledp.randomizers import Randomizer, randomizer_from_dict
 from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statistics.estimates import Aggregate, PartsAggregate, joined
-from shuffledp.values.work import Answers, Beside
 
 # Rows of a block: a simulation's random stream belongs to a block, whoever works on it.
 BLOCK_ROWS = 1 << 16
@@ -95,17 +95,8 @@ class Outcome:
         if len(parts) == 1:
             return Aggregate(self.count, parts[0])
         stacked = np.stack(parts).reshape(len(parts), -1)
-        total = np.array([_exact_sum(column) for column in stacked.T])
+        total = np.array([math.fsum(column) for column in stacked.T])
         return Aggregate(self.count, total.reshape(parts[0].shape))
-
-
-def _exact_sum(column: np.ndarray) -> float:
-    """The sum, rounded once; that of squares may be beyond the floats, and is inf then."""
-    try:
-        return math.fsum(column)
-    except OverflowError:
-        with np.errstate(over="ignore"):
-            return float(column.sum())
 
 
 def _added(left: tuple[Outcome, ...], right: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
@@ -152,10 +143,10 @@ class Job:
             _check.count("seed", self.seed, low=0, high=2**63 - 1)
         self.column.check(self.mechanism)
 
-    @property
+    @cached_property
     def mechanism(self) -> Mechanism:
         """The randomizer, or the protocol, itself."""
-        return _MADE.of(self).answer("mechanism", lambda: mechanism_of(self.randomizer))
+        return mechanism_of(self.randomizer)
 
     def source(self, block: int) -> RandomSource:
         """Random numbers of one block: the system's, or the seed's stream of that number."""
@@ -187,15 +178,9 @@ class Job:
             return Outcome(len(reports), np.zeros(1))
         return Outcome.of(summed(self.mechanism, reports, asked=self._hashes, moments=self.moments))
 
-    @property
+    @cached_property
     def _hashes(self) -> np.ndarray | None:
-        if not self.asked:
-            return None
-        size = size_of(self.mechanism) or 1
-        return _MADE.of(self).answer("hashes", lambda: hash_of(self.asked, size))
-
-
-_MADE: Beside[Job, Answers] = Beside(lambda _: Answers())
+        return hash_of(self.asked, size_of(self.mechanism) or 1) if self.asked else None
 
 
 def summed(

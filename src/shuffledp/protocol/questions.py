@@ -18,10 +18,10 @@ from shuffledp.protocol.heavy import Batches, PrefixTree, Spelling
 from shuffledp.protocol.moments import (
     HIGHEST,
     MomentEstimate,
-    check_moments,
     middle,
     moments_of,
     noise_covariance,
+    noise_moments,
     power_sums,
 )
 from shuffledp.protocol.postprocess import project_to_simplex
@@ -152,12 +152,9 @@ class Mean(Question):
             return share * (1.0 - share)
         if not isinstance(mechanism, MeanRandomizer):  # some of the users, drawn for it
             return largest_scatter(mean, mechanism.randomizer)
-        # That of the reports less the noise's. Where the squares' own sum is no float the variance
-        # is not known to be one.
+        # That of the reports less the noise's.
         squares = np.atleast_1d(sums.sums[1]) / n
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = np.maximum(squares - (mean - mechanism.centre) ** 2 - n * error**2, 0.0)
-        return np.where(np.isfinite(squares), found, np.inf)
+        return np.maximum(squares - (mean - mechanism.centre) ** 2 - n * error**2, 0.0)
 
     def truth(self, values: np.ndarray) -> Floats:
         """The mean of these values."""
@@ -307,7 +304,7 @@ def question(mechanism: Any, about: dict[str, Any], asked: Asked) -> Question:
         return _ranges(mechanism, about, asked)
     if asked.moments:
         order = _check.count("moments", asked.moments, high=HIGHEST)
-        check_moments(mechanism, order)
+        noise_moments(mechanism, order)  # NotCertified where there is no known noise
         return Moments(mechanism, order)
     if size_of(mechanism) is None or mechanism.name in {"balcer-cheu", "balcer-et-al"}:
         if asked.simplex:

@@ -18,9 +18,9 @@ from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.multimessage import MultiMessage
 from shuffledp.outputs import writing
-from shuffledp.protocol.columns import hash_of, size_of
-from shuffledp.protocol.heavy import Spelling
+from shuffledp.protocol.columns import Column, hash_of, size_of
 from shuffledp.protocol.jobs import Mechanism, Outcome, mechanism_of, summed
+from shuffledp.protocol.records import Record
 from shuffledp.randomizers import Joint
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.statistics.estimates import Aggregate
@@ -28,6 +28,16 @@ from shuffledp.statistics.estimates import Aggregate
 _KEY = b"shuffledp"
 _COLUMN = "report"
 _FORMAT = 1
+# Entries of the metadata: their types, in words, and what stands for one that is not there.
+_ENTRIES: dict[str, tuple[Any, str, Any]] = {
+    "randomizer": (dict, "a table with a name", None),
+    "name": (str, "the column's name", _COLUMN),
+    "items": (list | None, "a list of items, or null", None),
+    "columns": (list | None, "a list of tables, one for each part, or null", None),
+    "hashed": (bool, "true or false", False),
+    "alphabet": (str | None, "text, or null", None),
+    "length": (int, "a whole number", 0),
+}
 
 
 def report_type(sample: np.ndarray) -> pa.DataType:
@@ -182,7 +192,7 @@ def read_reports(
         except (pa.ArrowInvalid, OSError) as error:
             first = str(error).splitlines()[0]
             raise ParameterError(f"reports = {str(path)!r}: damaged: {first}") from None
-    items = about["items"]
+    items = about.get("items")
     users = about.get("users", total.count) if isinstance(randomizer, MultiMessage) else total.count
     total = dataclasses.replace(total, users=users)
     return ReportFile(randomizer, None if items is None else tuple(items), total, refused, about)
@@ -203,56 +213,40 @@ def _about(path: str | Path, found: pa.Schema) -> tuple[Mechanism, dict[str, Any
         about = json.loads(text)
         if not isinstance(about, dict):
             raise rejected("metadata", about, "a table with randomizer and items")
-        randomizer = mechanism_of(_given(about, "randomizer", dict, "a table with a name"))
+        randomizer = mechanism_of(_given(about, "randomizer"))
         _check_about(randomizer, about)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParameterError(f"reports = {str(path)!r}: metadata: {error}") from None
     return randomizer, about
 
 
-def _given(about: Mapping[str, Any], key: str, kind: Any, wanted: str) -> Any:
-    """The entry of that name; ParameterError where it is missing, or is something else."""
-    if key not in about:
-        raise ParameterError(f"{key} is missing: wanted {wanted}")
-    if not isinstance(about[key], kind):
-        raise rejected(key, about[key], wanted)
-    return about[key]
+def _given(about: Mapping[str, Any], key: str) -> Any:
+    """The entry of that name; ParameterError where it is something else than is written."""
+    kind, wanted, usual = _ENTRIES[key]
+    value = about.get(key, usual)
+    if not isinstance(value, kind):
+        raise rejected(key, value, wanted)
+    return value
 
 
 def _check_about(randomizer: Mechanism, about: Mapping[str, Any]) -> None:
-    """ParameterError unless the metadata can be about reports of this mechanism."""
-    columns = about.get("columns")
-    parts = randomizer.randomizers if isinstance(randomizer, Joint) else ()
-    if columns is not None:
-        wanted = f"a list of {len(parts)} tables, one for each part" if parts else "none"
-        if not isinstance(columns, list) or len(columns) != len(parts) or not parts:
-            raise rejected("columns", columns, f"{wanted}, for {randomizer.name}")
-        for part, column in zip(parts, columns, strict=True):
-            if not isinstance(column, dict):
-                raise rejected("columns", column, "a table for each part")
-            _given(column, "name", str, "the column's name")
-            _check_about(part, {"items": None, **column})
-    _check_items(about, None if parts else size_of(randomizer), randomizer.name)
-    if about.get("alphabet") is not None:
-        Spelling(about["alphabet"], about.get("length", 0))
-    if not isinstance(about.get("hashed", False), bool):
-        raise rejected("hashed", about["hashed"], "true or false")
+    """ParameterError unless reports of this mechanism can be about such columns."""
+    columns = _given(about, "columns")
+    if columns is None and isinstance(randomizer, Joint):
+        return
+    made = [
+        Column(
+            name=_given(one, "name"),
+            domain=None if (items := _given(one, "items")) is None else tuple(items),
+            hashed=_given(one, "hashed"),
+            alphabet=_given(one, "alphabet"),
+            length=_given(one, "length"),
+        )
+        for one in ([about] if columns is None else columns)
+    ]
+    (made[0] if columns is None else Record(tuple(made))).check(randomizer)
     if isinstance(randomizer, MultiMessage) and "users" in about:
         _check.count("users", about["users"])
-
-
-def _check_items(about: Mapping[str, Any], size: int | None, name: str) -> None:
-    """What the numbers are about: nothing said, or as many items as the mechanism has."""
-    items = _given(about, "items", list | None, "a list of items, or null")
-    if items is None:
-        return
-    if size is None:
-        raise rejected("items", items, f"null for {name}, which is not for items")
-    if len(items) != size:
-        raise rejected("items", items, f"{size:,} of them for {name}, not {len(items):,}")
-    for item in items:
-        if isinstance(item, bool) or not isinstance(item, int | str):
-            raise rejected("items", item, "text or whole numbers")
 
 
 def _sums(sums_of: Callable[[np.ndarray], Aggregate], reports: np.ndarray) -> tuple[Outcome, int]:

@@ -60,8 +60,8 @@ _NUMBERS = ("mean", "moment ", "variance")
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a run found.
+class Estimates:
+    """What reports tell.
 
     Attributes
     ----------
@@ -71,17 +71,27 @@ class Result:
         Sums and counts.
     rows : tuple of Row
         Estimates.
-    account : Account or None
-        The accounting for the n of this run; None for reports made elsewhere.
     notes : tuple of str
-        What to know of the estimates, a line each.
+        What to know of them, a line each.
     """
 
     randomizer: Mechanism
     outcome: Outcome
     rows: tuple[Row, ...]
-    account: Account | None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Result(Estimates):
+    """What a run found, and what it cost.
+
+    Attributes
+    ----------
+    account : Account
+        The accounting for the n of this run.
+    """
+
+    account: Account
 
 
 def column_of(
@@ -185,7 +195,7 @@ def run(
         else:
             answer = _found(kept, mechanism, about, asked)
         rows = rows_of(answer, confidence=confidence)
-        return Result(mechanism, outcome, rows, account(deployment), _notes(answer))
+        return Result(mechanism, outcome, rows, answer.notes(), account(deployment))
 
 
 def _of_sums(deployment: Deployment, wanted: Question | None, settings: Settings) -> Question:
@@ -196,11 +206,6 @@ def _of_sums(deployment: Deployment, wanted: Question | None, settings: Settings
         # Not its name: what is written stands under another one until it is whole.
         raise ParameterError('reports: wanted none with view = "sums", where nobody sees a report')
     return aggregated(wanted, deployment.sums(deployment.population.arriving))
-
-
-def _notes(answer: Answer) -> tuple[str, ...]:
-    note = answer.note()
-    return () if note is None else (note,)
 
 
 def _found(path: Any, mechanism: Mechanism, about: dict[str, Any], asked: Asked) -> Answer:
@@ -228,7 +233,7 @@ def seen(deployment: Deployment, count: int) -> Deployment:
 
 def estimate_reports(
     path: str | Path, *, asked: Asked | None = None, confidence: float = 0.95
-) -> tuple[Result, ReportFile]:
+) -> tuple[Estimates, ReportFile]:
     """The collector's half alone: estimates from a report file made elsewhere."""
     asked = asked or Asked()
     found = read_reports(path, asked=asked.candidates, moments=asked.moments)
@@ -239,7 +244,7 @@ def estimate_reports(
         wanted = question(found.randomizer, about, asked)
         answer = wanted.answer(found.outcome.aggregate(), found.outcome.users)
     rows = rows_of(answer, confidence=confidence)
-    return Result(found.randomizer, found.outcome, rows, None, _notes(answer)), found
+    return Estimates(found.randomizer, found.outcome, rows, answer.notes()), found
 
 
 def read_truth(path: str | Path) -> dict[str, float]:
@@ -251,33 +256,22 @@ def read_truth(path: str | Path) -> dict[str, float]:
         If it is not that: more columns, an item twice, a value that is no number. The error names
         the line and not what is in it: it may be the data itself.
     """
-
-    def refused(words: str) -> ParameterError:
-        wanted = "wanted the header item,value and one line for each item with its true share"
-        return ParameterError(f"truth = {str(path)!r}{words}; {wanted}")
-
-    try:
-        rows = list(csv.reader(io.StringIO(read_text_file("truth", path), newline="")))
-    except csv.Error:
-        raise refused(": not CSV") from None
+    lines = csv.reader(io.StringIO(read_text_file("truth", path), newline=""))
     found: dict[str, float] = {}
-    if not rows or [name.strip().lower() for name in rows[0]] != ["item", "value"]:
-        raise refused(", line 1: another header")
-    for place, row in enumerate(rows[1:], start=2):
-        if not row:
-            continue
-        try:
-            item, text = row
+    try:
+        if [name.strip().lower() for name in next(lines, [])] != ["item", "value"]:
+            raise ValueError("header")  # noqa: TRY301 (one message for all)
+        for item, text in filter(None, lines):
             value = float(text)
-        except ValueError:
-            raise refused(f", line {place:,}: not an item and a number") from None
-        if not math.isfinite(value):
-            raise refused(f", line {place:,}: not a finite number")
-        if item in found:
-            raise refused(f", line {place:,}: an item that was there before")
-        found[item] = value
+            if item in found or not math.isfinite(value):
+                raise ValueError(item)  # noqa: TRY301
+            found[item] = value
+    except (csv.Error, ValueError):
+        wanted = "wanted the header item,value and one line for each item with its true share"
+        where = f"truth = {str(path)!r}, line {lines.line_num:,}"
+        raise ParameterError(f"{where}: {wanted}") from None
     if not found:
-        raise refused(": no items")
+        raise ParameterError(f"truth = {str(path)!r}: no items")
     return found
 
 
@@ -307,9 +301,8 @@ def read_text_file(name: str, path: str | Path) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        marks = {b"\xff\xfe", b"\xfe\xff"}
-        found = "text in UTF-16" if content[:2] in marks else "text in another encoding"
-        raise ParameterError(f"{name} = {str(path)!r}: {found}, wanted text in UTF-8") from None
+        words = "text in another encoding, wanted text in UTF-8"
+        raise ParameterError(f"{name} = {str(path)!r}: {words}") from None
     if "\0" in text:
         raise ParameterError(f"{name} = {str(path)!r}: zero bytes, wanted text in UTF-8")
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -62,16 +62,7 @@ class Simulation:
 
     def to_dict(self) -> dict[str, float]:
         """JSON-able form."""
-        return {
-            "repetitions": self.repetitions,
-            "measured_rmse": self.measured_rmse,
-            "theoretical_rmse": self.theoretical_rmse,
-            "coverage": self.coverage,
-            "coverage_error": self.coverage_error,
-            "joint_coverage": self.joint_coverage,
-            "joint_coverage_error": self.joint_coverage_error,
-            "largest_bias": self.largest_bias,
-        }
+        return asdict(self)
 
 
 def simulate(

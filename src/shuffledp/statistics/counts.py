@@ -275,7 +275,7 @@ def _reach(tilt: Floats, groups: Groups) -> Floats:
     around pi as around 0.
     """
     steps = [(trials, law) for trials, law in groups if isinstance(law, Step)]
-    if any(law.both_ways for _, law in steps):
+    if any(law.up > 0.0 and law.down > 0.0 for _, law in steps):
         return np.full(tilt.size, math.pi)
     variance = _cumulants(tilt, steps)[2]
     return np.minimum(math.pi, _WIDEST / np.sqrt(np.maximum(variance, 1e-30)))

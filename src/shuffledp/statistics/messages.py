@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,48 +22,6 @@ _WIDE = 9.0
 # Below this scale noise is summed over its values, else over the images of Poisson's formula: 23
 # values, or 7 images, are all that is not left out.
 _NARROW = 1.0
-
-
-class Law(Protocol):
-    """A law on the whole numbers."""
-
-    @property
-    def mean(self) -> float:
-        """E X."""
-        ...
-
-    @property
-    def variance(self) -> float:
-        """Var X."""
-        ...
-
-    @property
-    def events(self) -> float:
-        """How many counts are made of one such message, for the size of the noise."""
-        ...
-
-    @property
-    def reach(self) -> tuple[float, float]:
-        """The least and the largest value that can occur."""
-        ...
-
-    @property
-    def most_tilt(self) -> float:
-        """K is finite, and looked at, for |s| below this."""
-        ...
-
-    @property
-    def flipped(self) -> Law:
-        """The law of -X."""
-        ...
-
-    def cumulants(self, tilt: Floats) -> tuple[Floats, Floats, Floats]:
-        """K, K' and K'' at these s."""
-        ...
-
-    def turned(self, tilt: Floats, t: Floats) -> tuple[Floats, Floats]:
-        """Log of the modulus of E e^((s + it) X)/E e^(s X), and its angle."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -105,11 +63,6 @@ class Step:
         """The least and the largest step that can occur."""
         possible = [at for at, p in ((-1, self.down), (0, self.stay), (1, self.up)) if p > 0.0]
         return possible[0], possible[-1]
-
-    @property
-    def both_ways(self) -> bool:
-        """Whether it goes up and down: sums of such steps may nearly be of one parity."""
-        return self.up > 0.0 and self.down > 0.0
 
     @property
     def most_tilt(self) -> float:
@@ -262,3 +215,6 @@ class IntegerNoise:
             r = t + 2.0 * math.pi * k
             total += np.exp(-0.5 * square * r * r + 1j * middle * r)
         return total
+
+
+Law = Step | IntegerNoise
