@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.errors import ParameterError
-from shuffledp.protocol import read_reports, write_reports
+from shuffledp.protocol import Asked, read_reports, write_reports
 from shuffledp.randomizers.values import RefusedRows
 
 N = 3000
@@ -214,5 +214,5 @@ def test_reports_without_a_finite_sum_are_refused():
 def test_a_report_whose_power_is_no_float_is_outside(tmp_path):
     mechanism = sd.GeneralizedGaussian(shape=1 / 32, scale=1.0)
     write_reports(tmp_path / "r.parquet", iter([np.array([0.0, 1.0, 1e90])]), mechanism, None)
-    assert read_reports(tmp_path / "r.parquet", moments=1).refused == 0
-    assert read_reports(tmp_path / "r.parquet", moments=2).refused == 1
+    assert read_reports(tmp_path / "r.parquet", asked=Asked(moments=1)).refused == 0
+    assert read_reports(tmp_path / "r.parquet", asked=Asked(moments=2)).refused == 1

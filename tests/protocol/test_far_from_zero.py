@@ -9,7 +9,6 @@ from click.testing import CliRunner
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.protocol import Asked, moments, question
-from shuffledp.protocol.jobs import summed
 
 OFFSETS = [0.0, 1e3, -1e6, 1e6, 2.0**30]
 VALUES = np.arange(20_000) % 11.0
@@ -36,7 +35,7 @@ def answered(name, offset, order):
     mechanism = noise(name, offset)
     reports = mechanism.simulate(VALUES + offset, seed=3)
     wanted = question(mechanism, {}, Asked(moments=order))
-    found = wanted.answer(summed(mechanism, reports, asked=None, moments=order), VALUES.size)
+    found = wanted.answer(wanted.sums(reports), VALUES.size)
     rows = np.stack([found.estimates, found.noise, found.sampling], axis=1)
     return dict(zip(found.names, map(tuple, rows), strict=True))
 

@@ -8,7 +8,6 @@ import pytest
 import shuffledp as sd
 from shuffledp.errors import ParameterError
 from shuffledp.protocol import Asked, question
-from shuffledp.protocol.jobs import summed
 
 RNG = np.random.default_rng(8)
 N, RUNS = 1500, 300
@@ -46,8 +45,7 @@ def found():
         errors, noise = [], []
         for seed in range(RUNS):
             reports = mechanism.simulate(values, seed=seed)
-            sums = summed(mechanism, reports, asked=None, moments=asked.moments)
-            answer = wanted.answer(sums, N)
+            answer = wanted.answer(wanted.sums(reports), N)
             errors.append(answer.estimates - truth)
             noise.append(answer.noise)
         made[name] = np.array(errors), np.array(noise), wanted.variances(values)
@@ -102,10 +100,8 @@ def test_sampling_errors_are_those_of_the_values():
         ("frequencies", np.sqrt(f := np.bincount(LETTER, minlength=4) / N) * np.sqrt(1 - f)),
     ):
         mechanism, values, asked = CASES[name]
-        sums = summed(
-            mechanism, mechanism.simulate(values, seed=1), asked=None, moments=asked.moments
-        )
-        answer = question(mechanism, {}, asked).answer(sums, N)
+        about = question(mechanism, {}, asked)
+        answer = about.answer(about.sums(mechanism.simulate(values, seed=1)), N)
         wanted = np.asarray(exact) / math.sqrt(N)
         assert np.allclose(answer.sampling[: len(wanted)], wanted, rtol=0.25, atol=1e-3)
 
@@ -117,9 +113,7 @@ def test_the_variance_has_the_bias_of_the_square_taken_off():
     mechanism = sd.Gaussian(sigma=1.0)
     wanted = question(mechanism, {}, Asked(moments=2))
     runs = [
-        wanted.answer(
-            summed(mechanism, mechanism.simulate(values, seed=s), asked=None, moments=2), 5
-        ).estimates[2]
+        wanted.answer(wanted.sums(mechanism.simulate(values, seed=s)), 5).estimates[2]
         for s in range(3000)
     ]
     assert abs(np.mean(runs) - values.var()) < 4.5 * np.std(runs) / math.sqrt(3000)

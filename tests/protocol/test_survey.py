@@ -18,7 +18,7 @@ from matplotlib import pyplot as plt
 
 import shuffledp as sd
 from shuffledp.deployment import load
-from shuffledp.surveys import Survey, front
+from shuffledp.surveys import Survey, one
 
 PAGES = ["home", "help", "shop"]
 SHARES = (0.5, 0.3, 0.2)
@@ -348,13 +348,13 @@ def test_one_clear_error(change, words):
 
 def test_no_mechanism_is_that_good(found, monkeypatch):
     none = dataclasses.replace(found.plan, rows=(), left_out=(("k-rr", "too weak"),))
-    monkeypatch.setattr(front, "plan", lambda *a, **k: none)
+    monkeypatch.setattr(one, "plan", lambda *a, **k: none)
     with pytest.raises(sd.NotCertified, match=r"no mechanism meets epsilon = 1, .* k-rr: too weak"):
         sd.survey({"page": VALUES}, "page", domain=PAGES, **TARGET)
 
 
 def test_what_is_run_and_misses_the_target_is_not_released(monkeypatch):
-    monkeypatch.setattr(front, "plan", lambda *a, **k: sd.plan(*a, **{**k, "epsilon": 1.2}))
+    monkeypatch.setattr(one, "plan", lambda *a, **k: sd.plan(*a, **{**k, "epsilon": 1.2}))
     with pytest.raises(sd.NotCertified, match="nothing is released"):
         sd.survey({"page": VALUES}, "page", domain=PAGES, mechanisms=["k-rr"], **TARGET)
 
@@ -373,12 +373,10 @@ def test_extras_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals", None)
     with pytest.raises(sd.ParameterError, match=r"'\.\[notebook\]'"):
         sd.survey(object(), "page", **given)
-    for name in list(sys.modules):
-        if name.startswith("shuffledp.protocol"):
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(sd.ParameterError, match=r"needs pyarrow.*'\.\[run\]'"):
-        sd.survey({"page": VALUES}, "page", **given)
+    code = "import sys; sys.modules['pyarrow'] = None; import shuffledp as sd; "
+    code += "sd.survey({'page': ['a']}, 'page', domain=['a', 'b'], epsilon=1.0, delta=1e-6)"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert re.search(r"ParameterError: .*needs pyarrow.*'\.\[run\]'", done.stderr)
 
 
 TYPED = """

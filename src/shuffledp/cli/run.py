@@ -307,7 +307,6 @@ def simulate(
             randomizer,
             question,
             values,
-            asked=asked,
             repetitions=repetitions,
             seed=seed,
             workers=workers,

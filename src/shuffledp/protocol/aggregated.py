@@ -134,6 +134,11 @@ class Aggregated(Question):
     wanted: Question
     view: Sums
 
+    @property
+    def mechanism(self) -> Any:  # type: ignore[override]
+        """Whose reports are added up."""
+        return self.view.mechanism
+
     def released(self, sums: Aggregate, source: RandomSource) -> Aggregate:
         """The sums that leave the aggregator: with its noise, and no others."""
         mechanism = self.view.mechanism

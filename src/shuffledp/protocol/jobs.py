@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +14,9 @@ import pyarrow as pa
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.multimessage import MultiMessage, protocol_from_dict, protocol_names
-from shuffledp.protocol.columns import hash_of, size_of
-from shuffledp.protocol.moments import power_sums
+from shuffledp.protocol.questions import Asked, Question, question
 from shuffledp.protocol.records import Values
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
-from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statistics.estimates import Aggregate, PartsAggregate, joined
 
@@ -126,17 +124,14 @@ class Job:
         What to read, and what to do with values outside the domain.
     seed : int, optional
         Simulation only. None: randomness from the operating system.
-    asked : tuple of str
-        The text to count, where the column is hashed.
-    moments : int
-        Sum powers of the reports, for that many moments; 0: what the mechanism sums.
+    asked : Asked
+        What the reports are summed for.
     """
 
     randomizer: dict[str, Any]
     column: Values
     seed: int | None = None
-    asked: tuple[str, ...] = ()
-    moments: int = 0
+    asked: Asked = field(default_factory=Asked)
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -147,6 +142,18 @@ class Job:
     def mechanism(self) -> Mechanism:
         """The randomizer, or the protocol, itself."""
         return mechanism_of(self.randomizer)
+
+    @cached_property
+    def question(self) -> Question | None:
+        """From reports to an answer; None of a prefix tree, which reads reports again and again."""
+        about = self.column.about()
+        if about.get("alphabet") is not None:
+            return None
+        return question(self.mechanism, about, self.asked)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What was made of it stays here: not every mechanism can be sent.
+        return Job, (self.randomizer, self.column, self.seed, self.asked)
 
     def source(self, block: int) -> RandomSource:
         """Random numbers of one block: the system's, or the seed's stream of that number."""
@@ -173,27 +180,10 @@ class Job:
         return replace(self, seed=0).reports(rows, 0)[0]
 
     def outcome(self, reports: np.ndarray) -> Outcome:
-        """Sums over reports; of a prefix tree only how many there are, it reads them again."""
-        if getattr(self.column, "alphabet", None) is not None:
+        """Sums over reports; of a prefix tree only how many there are."""
+        if self.question is None:
             return Outcome(len(reports), np.zeros(1))
-        return Outcome.of(summed(self.mechanism, reports, asked=self._hashes, moments=self.moments))
-
-    @cached_property
-    def _hashes(self) -> np.ndarray | None:
-        return hash_of(self.asked, size_of(self.mechanism) or 1) if self.asked else None
-
-
-def summed(
-    mechanism: Mechanism, reports: np.ndarray, *, asked: np.ndarray | None, moments: int
-) -> Aggregate:
-    """What is summed: powers for moments, support of the items asked for, or the usual sums."""
-    if moments:
-        # The mechanism's own sums check the reports.
-        count = mechanism.aggregate(reports).count
-        return Aggregate(count, power_sums(mechanism, reports, moments))
-    if asked is not None and isinstance(mechanism, ItemRandomizer):
-        return mechanism.aggregate(reports, items=asked)
-    return mechanism.aggregate(reports)
+        return Outcome.of(self.question.sums(reports))
 
 
 def in_blocks(arrays: Iterator[pa.Array], rows: int = BLOCK_ROWS) -> Iterator[pa.Array]:

@@ -64,7 +64,13 @@ class Asked:
 
 
 class Question(ABC):
-    """From sums to an answer; and, for simulations, the truth and the exact errors."""
+    """From reports to sums, and from sums to an answer; for simulations truth and exact errors."""
+
+    mechanism: Any
+
+    def sums(self, reports: np.ndarray) -> Aggregate:
+        """What is summed over reports, block by block; ParameterError for impossible ones."""
+        return self.mechanism.aggregate(reports)
 
     def released(self, sums: Aggregate, source: RandomSource) -> Aggregate:
         """What the analyst gets of the sums: all of them, where the reports are seen."""
@@ -92,6 +98,12 @@ class Frequencies(Question):
     names: tuple[str, ...]
     codes: tuple[int, ...] | None
     simplex: bool
+
+    def sums(self, reports: np.ndarray) -> Aggregate:
+        """How many reports support each item, or each of those asked for."""
+        if self.codes is None:
+            return self.mechanism.aggregate(reports)
+        return self.mechanism.aggregate(reports, items=np.array(self.codes))
 
     def answer(self, sums: Aggregate, users: int) -> Answer:
         """Unbiased frequencies."""
@@ -172,6 +184,11 @@ class Moments(Question):
 
     mechanism: Randomizer
     order: int
+
+    def sums(self, reports: np.ndarray) -> Aggregate:
+        """Powers about the middle of the interval; the mechanism's own sums check the reports."""
+        count = self.mechanism.aggregate(reports).count
+        return Aggregate(count, power_sums(self.mechanism, reports, self.order))
 
     def answer(self, sums: Aggregate, users: int) -> Answer:
         """Moments with the errors of the noise alone, estimated from moments up to 2K."""
@@ -256,6 +273,7 @@ class RangeShares(Question):
 class OfRecord(Question):
     """The questions of all attributes of a record."""
 
+    mechanism: Joint
     columns: tuple[str, ...]
     questions: tuple[Question, ...]
 
@@ -363,7 +381,7 @@ def _of_record(mechanism: Joint, about: dict[str, Any], asked: Asked) -> OfRecor
         question(part, one, Asked(simplex=asked.simplex and items))
         for part, one, items in zip(mechanism.randomizers, each, kinds, strict=True)
     ]
-    return OfRecord(tuple(str(one["name"]) for one in each), tuple(found))
+    return OfRecord(mechanism, tuple(str(one["name"]) for one in each), tuple(found))
 
 
 def _ranges(mechanism: Hierarchy, about: dict[str, Any], asked: Asked) -> RangeShares:

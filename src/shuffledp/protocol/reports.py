@@ -18,8 +18,9 @@ from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.multimessage import MultiMessage
 from shuffledp.outputs import writing
-from shuffledp.protocol.columns import Column, hash_of, size_of
-from shuffledp.protocol.jobs import Mechanism, Outcome, mechanism_of, summed
+from shuffledp.protocol.columns import Column
+from shuffledp.protocol.jobs import Mechanism, Outcome, mechanism_of
+from shuffledp.protocol.questions import Asked, Question, question
 from shuffledp.protocol.records import Record
 from shuffledp.randomizers import Joint
 from shuffledp.randomizers.values import RefusedRows
@@ -133,17 +134,20 @@ class ReportFile:
         Reports outside it, left out and counted.
     about : mapping
         All metadata.
+    question : Question or None
+        What makes an answer of the sums; None of a prefix tree.
     """
 
     randomizer: Mechanism
     items: tuple[str | int, ...] | None
     outcome: Outcome
     refused: int
-    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    about: Mapping[str, Any]
+    question: Question | None
 
 
 def read_reports(
-    path: str | Path, *, rows: int = 1 << 20, asked: tuple[str, ...] = (), moments: int = 0
+    path: str | Path, *, asked: Asked | None = None, rows: int = 1 << 20
 ) -> ReportFile:
     """Aggregate a report file that may be larger than memory.
 
@@ -151,12 +155,10 @@ def read_reports(
     ----------
     path : path
         The file.
+    asked : Asked
+        What the reports are summed for.
     rows : int
         Reports at a time.
-    asked : tuple of str
-        The text to count, where it was hashed.
-    moments : int
-        Sum powers of the reports, for that many moments.
 
     Raises
     ------
@@ -175,19 +177,16 @@ def read_reports(
         ) from None
     with file:
         randomizer, about = _about(path, file.schema_arrow)
-        if asked and not about.get("hashed"):
-            raise ParameterError(f"candidates: the items of {str(path)!r} are listed, not hashed")
-        hashes = hash_of(asked, size_of(randomizer) or 1) if asked else None
+        tree = about.get("alphabet") is not None
+        wanted = None if tree else question(randomizer, about, asked or Asked())
         total, refused = Outcome(), 0
         try:
             for batch in file.iter_batches(batch_size=rows, columns=[_COLUMN]):
                 reports = from_arrow(batch.column(0))
-                if about.get("alphabet") is not None:
+                if wanted is None:
                     total = total + Outcome(len(reports), np.zeros(1))
                     continue
-                outcome, bad = _sums(
-                    lambda x: summed(randomizer, x, asked=hashes, moments=moments), reports
-                )
+                outcome, bad = _sums(wanted.sums, reports)
                 total, refused = total + outcome, refused + bad
         except (pa.ArrowInvalid, OSError) as error:
             first = str(error).splitlines()[0]
@@ -195,7 +194,8 @@ def read_reports(
     items = about.get("items")
     users = about.get("users", total.count) if isinstance(randomizer, MultiMessage) else total.count
     total = dataclasses.replace(total, users=users)
-    return ReportFile(randomizer, None if items is None else tuple(items), total, refused, about)
+    items = None if items is None else tuple(items)
+    return ReportFile(randomizer, items, total, refused, about, wanted)
 
 
 def report_batches(path: str | Path, *, rows: int = 1 << 20) -> Iterator[np.ndarray]:

@@ -171,10 +171,8 @@ def run(
     deployment = source.deployment
     mechanism = _mechanism(deployment)
     asked = asked or asked_of(deployment)
-    job = Job(mechanism.to_dict(), column, seed, asked.candidates, asked.moments)
-    about = column.about()
-    tree = about.get("alphabet") is not None
-    wanted = None if tree else question(mechanism, about, asked)
+    job = Job(mechanism.to_dict(), column, seed, asked)
+    wanted = job.question
     if deployment.view == "sums":
         wanted = _of_sums(deployment, wanted, settings)
     least = deployment.population.minimum_batch or 1
@@ -183,7 +181,7 @@ def run(
         # What can go wrong after the run does so before the reports are in their place.
         held = stack.enter_context(writing([] if reports is None else [("reports", reports)]))
         kept = None if reports is None else held.path(reports)
-        if kept is None and tree:
+        if kept is None and wanted is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="shuffledp-"))
             kept = Path(folder) / "reports.parquet"
         outcome = engine.run(job, replace(settings, reports=kept, minimum_batch=least))
@@ -193,7 +191,7 @@ def run(
             released = wanted.released(outcome.aggregate(), drawn_from)
             answer = wanted.answer(released, outcome.users)
         else:
-            answer = _found(kept, mechanism, about, asked)
+            answer = _found(kept, mechanism, column.about(), asked)
         rows = rows_of(answer, confidence=confidence)
         return Result(mechanism, outcome, rows, answer.notes(), account(deployment))
 
@@ -236,13 +234,11 @@ def estimate_reports(
 ) -> tuple[Estimates, ReportFile]:
     """The collector's half alone: estimates from a report file made elsewhere."""
     asked = asked or Asked()
-    found = read_reports(path, asked=asked.candidates, moments=asked.moments)
-    about = dict(found.about)
-    if about.get("alphabet") is not None:
-        answer = _found(path, found.randomizer, about, asked)
+    found = read_reports(path, asked=asked)
+    if found.question is None:
+        answer = _found(path, found.randomizer, dict(found.about), asked)
     else:
-        wanted = question(found.randomizer, about, asked)
-        answer = wanted.answer(found.outcome.aggregate(), found.outcome.users)
+        answer = found.question.answer(found.outcome.aggregate(), found.outcome.users)
     rows = rows_of(answer, confidence=confidence)
     return Estimates(found.randomizer, found.outcome, rows, answer.notes()), found
 

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.protocol.columns import hash_of, size_of
-from shuffledp.protocol.jobs import AGGREGATOR, Mechanism, summed
+from shuffledp.protocol.jobs import AGGREGATOR, Mechanism
 from shuffledp.protocol.questions import Asked, Question, question
 from shuffledp.randomness import SeededSource
 
@@ -107,7 +106,6 @@ def simulate_question(
     wanted: Question,
     values: np.ndarray,
     *,
-    asked: Asked | None = None,
     repetitions: int = 100,
     seed: int = 0,
     workers: int = 1,
@@ -122,8 +120,7 @@ def simulate_question(
     results: Iterable[Run]
     runs: list[Run] = []
     truth = wanted.truth(values)
-    asked = asked or Asked()
-    jobs = ((randomizer, wanted, asked, values, truth, seed + r) for r in range(repetitions))
+    jobs = ((randomizer, wanted, values, truth, seed + r) for r in range(repetitions))
     if workers == 1:
         results = map(_one, jobs)
         _collect(results, runs, tell)
@@ -141,13 +138,9 @@ def _collect(results: Iterable[Run], runs: list[Run], tell: Callable[[int], None
             tell(done)
 
 
-def _one(
-    job: tuple[Mechanism, Question, Asked, np.ndarray, Floats, int],
-) -> Run:
-    mechanism, wanted, asked, values, truth, seed = job
-    reports = mechanism.simulate(values, seed=seed)
-    hashes = hash_of(asked.candidates, size_of(mechanism) or 1) if asked.candidates else None
-    sums = summed(mechanism, reports, asked=hashes, moments=asked.moments)
+def _one(job: tuple[Mechanism, Question, np.ndarray, Floats, int]) -> Run:
+    mechanism, wanted, values, truth, seed = job
+    sums = wanted.sums(mechanism.simulate(values, seed=seed))
     sums = wanted.released(sums, SeededSource(seed, stream=AGGREGATOR))
     answer = wanted.answer(sums, len(values))
     held, all_held = (
