@@ -61,7 +61,7 @@ NOTEBOOKS = ("reviewer", "engineer", "researcher", "data-scientist")
 GROUPS = {
     "Accounting": (
         *("shuffle", "Shuffled", "Bound", "Theorem", "generic", "Sums", "crowd", "Crowd"),
-        *("ratios", "variation_ratio", "metric_curve", "analyses", "Analysis", "Comparison"),
+        *("ratios", "variation_ratio", "analyses", "Analysis", "Comparison"),
         *("Shuffler", "Setting", "AddedNoise"),
     ),
     "Rounds and training": (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shuffledp.amplification import Shuffled, generic
     from shuffledp.amplification.analyses import Analysis, analyses
     from shuffledp.amplification.comparison import Comparison
-    from shuffledp.amplification.families import metric_curve, ratios, variation_ratio
+    from shuffledp.amplification.front import ratios, variation_ratio
     from shuffledp.bound import Bound, Theorem
     from shuffledp.calibration import (
         Calibration,
@@ -170,7 +170,6 @@ __all__ = [
     "compose",
     "crowd",
     "generic",
-    "metric_curve",
     "most_rounds",
     "plan",
     "protocol_from_dict",
@@ -198,8 +197,7 @@ _MODULES = {
         "generic",
     ),
     "shuffledp.amplification.comparison": ("Comparison",),
-    "shuffledp.amplification.families": (
-        "metric_curve",
+    "shuffledp.amplification.front": (
         "ratios",
         "variation_ratio",
     ),

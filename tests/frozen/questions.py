@@ -94,9 +94,9 @@ def families() -> Iterator[tuple[str, Question]]:
     for distance in (0.01, 0.1):
         yield (
             f"metric-laplace distance={distance}",
-            lambda d=distance: sd.metric_curve(
-                sd.MetricLaplace(scale=0.25), n=1000, delta=1e-6, distances=[d]
-            )[0],
+            lambda d=distance: sd.shuffle(
+                sd.MetricLaplace(scale=0.25, distance=d), n=1000, rtol=1e-6
+            ).epsilon(delta=1e-6),
         )
 
 

@@ -74,8 +74,11 @@ class MetricLaplace(MeanRandomizer):
     --------
     >>> import shuffledp as sd
     >>> hours = sd.MetricLaplace(scale=6.0, low=0.0, high=24.0, distance=1.0)
-    >>> curve = sd.metric_curve(hours, n=1000, delta=1e-6, distances=[1.0, 24.0], rtol=1e-3)
-    >>> curve[0].upper < curve[1].upper / 8
+    >>> near, any_two = (
+    ...     sd.shuffle(hours.at(distance), n=1000, rtol=1e-3).epsilon(delta=1e-6)
+    ...     for distance in (1.0, 24.0)
+    ... )
+    >>> near.upper < any_two.upper / 8
     True
     """
 
