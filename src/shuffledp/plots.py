@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -86,7 +87,9 @@ def write(figure: Figure, path: str | Path | io.BytesIO, kind: str) -> str:
     """
     metadata: dict[str, Any] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     unshown = fit_fonts(figure)
-    with boxes_in_silence():
+    # Names in an SVG are made of this and not of a random number.
+    named = rc_context({"svg.hashsalt": "shuffledp"})
+    with boxes_in_silence(), named:
         figure.savefig(path, format=kind, dpi=200, metadata=metadata[kind])
     return unshown
 

@@ -22,12 +22,10 @@ from shuffledp.deployment.views import (
 from shuffledp.deployment.widened import guarantee_of, widened_at_target
 
 NOW, MINIMUM = "now", "minimum batch"
+# Of the figure: relative width of the bounds, how many, fewer of sums and shufflers where a number
+# takes a second or two, and the seconds after which none is begun.
 _CURVE_RTOL = 1e-3
-_CURVE_POINTS = 21
-# Of sums, where a number takes a second or two.
-_FEWER_POINTS = 9
-_EXTRA_POINTS = 10
-_STEEP = 0.5
+_CURVE_POINTS, _FEWER_POINTS = 25, 9
 _SECONDS = 45.0
 # Beyond it no sums of bits are accounted for: all data sets are searched.
 _MOST_SUMMED = 1_000_000
@@ -248,8 +246,7 @@ def after_all_rounds(deployment: Deployment, accountant: Shuffled) -> Bound:
 def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
     """Bounds over n around the deployment, for the figure (looser numerics: 1e-3).
 
-    The account's own numbers are taken over. Where one number takes seconds, as it may for
-    continuous outputs, there are fewer points: none is begun after 45 s.
+    The account's own numbers are taken over.
 
     Parameters
     ----------
@@ -261,19 +258,11 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
     deployment = account.deployment
     found = {s.n: s.bound for s in account.situations if s.name not in FAILURES}
     low, high = max(1, min(found) // 10), max(10 * max(found), 100)
-    if deployment.view == "sums":
-        high = max(min(high, _MOST_SUMMED), *found)
+    if deployment.view == "sums" or deployment.widened:
+        if deployment.view == "sums":
+            high = max(min(high, _MOST_SUMMED), *found)
         ns, bounds = _swept(
-            lambda n: sums_at_target(deployment, n), found, (low, high), report, most=_FEWER_POINTS
-        )
-        return Curve(ns, bounds, (), ())
-    if deployment.widened:
-        ns, bounds = _swept(
-            lambda n: widened_at_target(deployment, n, failed=False),
-            found,
-            (low, high),
-            report,
-            most=_FEWER_POINTS,
+            lambda n: _of_setting(deployment, n), found, (low, high), report, most=_FEWER_POINTS
         )
         return Curve(ns, bounds, (), ())
     accountant = deployment.accountant(low, rtol=max(_CURVE_RTOL, deployment.accounting.rtol))
@@ -284,57 +273,33 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
     return Curve(ns, bounds, generic_ns, generics)
 
 
+def _of_setting(deployment: Deployment, n: int) -> Bound:
+    """Of sums, or of a setting with a declared shuffler or several users."""
+    if deployment.view == "sums":
+        return sums_at_target(deployment, n)
+    return widened_at_target(deployment, n, failed=False)
+
+
 def _swept(
     evaluate: Callable[[int], Bound],
     found: dict[int, Bound],
     ends: tuple[int, int],
     report: Report,
     *,
-    most: int = _CURVE_POINTS + _EXTRA_POINTS,
+    most: int = _CURVE_POINTS,
 ) -> tuple[tuple[int, ...], tuple[Bound, ...]]:
-    """Bounds from end to end, closer together where the upper one is steep."""
+    """Bounds from end to end, each time in the middle of the widest step; none begun after 45 s."""
     give_up = time.monotonic() + _SECONDS
     todo = [n for n in ends if n not in found]
     while todo:
         for n in todo:
             report(f"figure: n = {n:,}")
             found[n] = evaluate(n)
-        middle = _next(found) if len(found) < most else None
-        todo = [] if middle is None or time.monotonic() > give_up else [middle]
+        _, middle = max((b / a, round(math.sqrt(a * b))) for a, b in pairwise(sorted(found)))
+        enough = len(found) >= most or middle in found or time.monotonic() > give_up
+        todo = [] if enough else [middle]
     ns = tuple(sorted(found))
     return ns, tuple(found[n] for n in ns)
-
-
-def _next(found: dict[int, Bound]) -> int | None:
-    """The n to compute next: even steps first, then the steepest; None when it is enough."""
-    if len(found) >= _CURVE_POINTS + _EXTRA_POINTS:
-        return None
-    if len(found) >= _CURVE_POINTS:
-        return _steepest(found)
-    ns = sorted(found)
-    _, middle = max((b / a, round(math.sqrt(a * b))) for a, b in pairwise(ns))
-    return middle if middle not in found else None
-
-
-def _steepest(found: dict[int, Bound]) -> int | None:
-    """An n in the middle of the steepest step of the upper end; None where all steps are small."""
-    steps = []
-    ns = sorted(found)
-    for left, right in pairwise(ns):
-        heights = [_height(found[n]) for n in (left, right)]
-        middle = round(math.sqrt(left * right))
-        if left < middle < right and all(math.isfinite(h) for h in heights):
-            steps.append((abs(heights[0] - heights[1]), middle))
-    step, middle = max(steps, default=(0.0, 0))
-    return middle if step > _STEEP else None
-
-
-def _height(bound: Bound) -> float:
-    """Where the upper end is on the figure's axis, in units of about its height over six."""
-    if bound.quantity == "delta":
-        log = bound.log_upper
-        return math.inf if log is None else log / 20.0
-    return math.log(bound.upper) if 0.0 < bound.upper < math.inf else math.inf
 
 
 def _generic_over(
