@@ -14,22 +14,6 @@ def transform(law, s):
     return sum((ball(m) * (s * ball(x)).exp() for m, x in law), acb(0))
 
 
-def error_between(one, two):
-    """The exact bound of the difference of two transforms, growing a little in t."""
-
-    def error(b, t):
-        found = sum(
-            (
-                abs(ball(m) - ball(k)) * (b * ball(x)).exp()
-                for (m, x), (k, _) in zip(one, two, strict=True)
-            ),
-            arb(0),
-        )
-        return found * (1 + t / 1000)
-
-    return error
-
-
 def cases():
     for seed in range(10):
         rng = random.Random(seed)
@@ -38,50 +22,41 @@ def cases():
             for _ in range(rng.randint(1, 5))
         ]
         rare = [(Fraction(1, rng.choice((20, 1000))), Fraction(rng.randint(5, 9)))]
-        if seed % 2:
-            # Atoms that stand for measures up to a tenth away, or twice as large.
-            true = [(m * Fraction(rng.randint(90, 110), 100), x) for m, x in law]
-            true_rare = [(m * Fraction(rng.choice((1, 4)), 2), x) for m, x in rare]
-        else:
-            true, true_rare = law, rare
-        yield pytest.param(law, rare, true, true_rare, rng.randint(1, 9), id=str(seed))
+        yield pytest.param(law, rare, rng.randint(1, 9), id=str(seed))
 
 
-def sides(law, rare, true, true_rare, n):
+def sides(law, rare, n):
     """Both kinds of summands with their true transforms."""
 
-    def draws(one, two):
-        made = [ball(m) for m, _ in one], [ball(x) for _, x in one], n
-        return Draws(*made, None if one is two else error_between(one, two))
+    def draws(one):
+        return Draws([ball(m) for m, _ in one], [ball(x) for _, x in one], n)
 
-    usual = draws(law, true)
-    yield usual, lambda s: transform(true, s) ** n
+    usual = draws(law)
+    yield usual, lambda s: transform(law, s) ** n
     yield (
-        AtLeastOne(usual, draws(rare, true_rare)),
-        lambda s: (transform(true, s) + transform(true_rare, s)) ** n - transform(true, s) ** n,
+        AtLeastOne(usual, draws(rare)),
+        lambda s: (transform(law, s) + transform(rare, s)) ** n - transform(law, s) ** n,
     )
 
 
-@pytest.mark.parametrize(("law", "rare", "true", "true_rare", "n"), list(cases()))
+@pytest.mark.parametrize(("law", "rare", "n"), list(cases()))
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
-def test_values_and_bounds_hold(law, rare, true, true_rare, n, alpha):
-    for summand, value in sides(law, rare, true, true_rare, n):
+def test_values_and_bounds_hold(law, rare, n, alpha):
+    for summand, value in sides(law, rare, n):
         tilted = summand.tilted(arb(alpha))
         scale = tilted.log_scale.exp()
         most = abs(value(acb(alpha)))
         assert not tilted.cap * scale < most
         assert not summand.log_moment(arb(alpha)).exp() < most
-        if law is true:
-            # Nothing is given away where nothing has to be.
-            assert tilted.cap * scale < 1.0001 * most
+        # Nothing is given away.
+        assert tilted.cap * scale < 1.0001 * most
         step = arb(0.07)
         found = tilted.values(step, [0, 20], 3)
         for t, inside in zip((0, 1, 2, 20, 21, 22), found, strict=True):
             true_value = value(acb(alpha, step * t))
             turned = inside * scale * acb(0, step * t * tilted.drift).exp()
             assert (turned - true_value).contains(0)
-            if law is true:
-                assert abs(turned - true_value).rad() < 1e-6 * most
+            assert abs(turned - true_value).rad() < 1e-6 * most
         for low, high in ((0.0, 0.5), (0.2, 0.3), (1.0, 1.4), (0.05, 9.0)):
             bound = tilted.bound_between(arb(low), arb(high)) * scale
             for k in range(40):
@@ -108,8 +83,6 @@ def test_what_is_exactly_zero():
     assert zero.mass_at_zero().overlaps(ball(Fraction(1, 81)))
     near = Draws([ball(Fraction(1))], [arb(0, 1e-30)], 4)
     assert near.mass_at_zero().is_zero()
-    guessed = Draws([ball(Fraction(1))], [arb(0)], 4, lambda _, t: t)
-    assert guessed.mass_at_zero().is_zero()
 
 
 def test_two_points_meet_the_windows_bound():

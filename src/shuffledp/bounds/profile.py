@@ -34,8 +34,10 @@ _MISSED, _TRIES = 3.0, 3
 _SAME_GUESS = 0.1
 # log of how much less error is allowed where a contour misses it.
 _MOST_FINER = 6.0
-# Where an integral is too long it is asked for again this much wider.
-_COARSER = 30.0
+# Where an integral is too much work it is asked for again this much wider: work is about in inverse
+# proportion to the width.
+_COARSER = 8.0
+_UNKNOWN = LogInterval(-math.inf, math.inf)
 # Where n E G and n E G_+ are this near, relatively, an estimate is either of them.
 _SAME = 1e-9
 # Layers that weigh less than this against the width asked for are bounded by Chernoff's method.
@@ -186,14 +188,7 @@ class Profile:
     def _bracket(self, epsilon: float, width: float, end: End) -> LogInterval:
         guess, best = self.rough_log_delta(epsilon), LogInterval(-math.inf, math.inf)
         for _ in range(_TRIES):
-            try:
-                found, own = self._at(epsilon, guess, width, end)
-            except NotCertified:
-                # Too long an integral: a wider one, if any, says something.
-                if width > 1.0:
-                    break
-                width *= _COARSER
-                continue
+            found, own, width = self._affordable(epsilon, guess, width, end)
             best = LogInterval(max(best.low, found.low), min(best.high, found.high))
             if own.width <= _MISSED * width:
                 break
@@ -201,6 +196,17 @@ class Profile:
             if abs(guess - before) < _SAME_GUESS:
                 break
         return LogInterval(best.low, best.high if end == "lower" else min(best.high, 0.0))
+
+    def _affordable(
+        self, epsilon: float, guess: float, width: float, end: End
+    ) -> tuple[LogInterval, LogInterval, float]:
+        """As ``_at``, as narrow as bounded work allows; and the width that was asked for."""
+        while width <= 1.0:
+            try:
+                return *self._at(epsilon, guess, width, end), width
+            except NotCertified:
+                width *= _COARSER
+        return _UNKNOWN, _UNKNOWN, width
 
     def _at(
         self, epsilon: float, guess: float, width: float, end: End

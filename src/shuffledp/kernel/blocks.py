@@ -23,8 +23,12 @@ _WIDEST = 0.7
 # Where windows of gains leave more blocks than this to be summed, midpoints are asked instead:
 # around the saddle one to three blocks have to be summed.
 _CENTRE = 4
-# Blocks of one integral, in all: one or two seconds of work for a few atoms, and as long for many.
-_MOST_BLOCKS, _MOST_OF_MANY_ATOMS = 25_000, 7_000
+# A bound of a block costs as much as its sum: of blocks in a row that could not be bounded so many
+# more lead to one more that is summed before a bound is tried again.
+_PATIENCE = 8
+# Work of one integral at most, in nodes times atoms, and what a node costs beside its atoms: about
+# two seconds. A bound of a block counts as its sum.
+_MOST_WORK, _PER_NODE = 3e7, 30
 
 
 class Nodes:
@@ -44,7 +48,7 @@ class Nodes:
         self.end = self._last()
         self.left_out = self._cap * kernel.beyond(self.step * self.end, self.step)
         self.starts = [0]
-        self._blocks = 0
+        self._work, self._weight = 0.0, BLOCK * sum(x.atoms + _PER_NODE for x in sums)
         rest = self._by_windows()
         if rest < self.end:
             self._by_midpoints(rest)
@@ -92,23 +96,22 @@ class Nodes:
         self.left_out += left
         return True
 
-    def _spend(self, blocks: int) -> None:
-        """Count blocks that are looked at.
+    def _spend(self, blocks: float) -> None:
+        """Count blocks that are looked at or summed.
 
         Raises
         ------
         NotCertified
-            If they are too many.
+            If they are too much work.
         """
-        self._blocks += blocks
-        most = _MOST_OF_MANY_ATOMS if any(x.dense for x in self._sums) else _MOST_BLOCKS
-        if self._blocks > most:
-            raise NotCertified(f"the contour has more than {most:,} blocks of nodes")
+        self._work += blocks * self._weight
+        if self._work > _MOST_WORK:
+            raise NotCertified(f"the contour asks for more than {_MOST_WORK:.0e} nodes times atoms")
 
     def _by_windows(self) -> int:
         """Bound blocks of growing size by windows of gains; return where that no longer helps."""
         place = size = BLOCK
-        dense = any(x.dense for x in self._sums)
+        dense, failed, met = any(x.dense for x in self._sums), 0, 0
         while place < self.end:
             low, high = self.step * place, self.step * (place + size)
             self._spend(1)
@@ -116,13 +119,17 @@ class Nodes:
             for x in self._sums:
                 bound *= x.bound_between(low, high)
             if self._negligible(place, size, bound):
-                place += size
-                size *= 2
+                place, failed, met = place + size, 0, met + 1
+                # Two of a size show that larger ones may do.
+                size = 2 * size if met % 2 == 0 else size
             elif size > BLOCK:
-                size = max(BLOCK, size // 2 // BLOCK * BLOCK)
+                size, met = max(BLOCK, size // 2 // BLOCK * BLOCK), 0
             elif dense or len(self.starts) < _CENTRE:
-                self.starts.append(place)
-                place += BLOCK
+                failed, met = failed + 1, 0
+                more = range(place, place + BLOCK * (1 + failed // _PATIENCE), BLOCK)
+                self._spend(len(more))
+                self.starts += more
+                place = more[-1] + BLOCK
             else:
                 break
         return place
@@ -135,7 +142,8 @@ class Nodes:
             size *= _SPLIT
         todo, count = range(first, self.end, size * _ROW), _ROW
         while todo:
-            self._spend(len(todo) * count)
+            # Two products for each midpoint.
+            self._spend(len(todo) * count * 2 / BLOCK)
             bounds = self._sums[0].bounds_around(self.step, todo, size, count)
             for x in self._sums[1:]:
                 more = x.bounds_around(self.step, todo, size, count)
@@ -147,6 +155,7 @@ class Nodes:
                 if place < self.end and not self._negligible(place, size, bound)
             ]
             if size == BLOCK:
+                self._spend(len(failed))
                 self.starts += failed
                 return
             todo, size, count = failed, size // _SPLIT, _SPLIT

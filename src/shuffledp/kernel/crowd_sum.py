@@ -200,6 +200,7 @@ class _Together:
     def __init__(self, types: Sequence[_Type]) -> None:
         self.types, self.cap = types, arb(1)
         self.power = _largest([one.power for one in types])
+        self.atoms = sum(len(one.law.gains) for one in types)
         parts = [types[0].reservoir, *(one.law for one in types)]
         self.spread = _largest([part.variance.nonnegative_part().sqrt() for part in parts])
 

@@ -34,10 +34,10 @@ def two_atoms(draws: Draws, *, gap: int = 0, shift: arb | None = None) -> tuple[
     Raises
     ------
     ParameterError
-        If there are not two atoms with gains that are certainly different, or there is an `error`.
+        If there are not two atoms with gains that are certainly different.
     """
-    if draws.error is not None or len(draws.gains) != 2:
-        raise ParameterError("draws: wanted two atoms and no error")
+    if len(draws.gains) != 2:
+        raise ParameterError("draws: wanted two atoms")
     (x, q), (y, p) = sorted(
         zip(draws.gains, draws.masses, strict=True), key=lambda atom: float(atom[0])
     )
@@ -83,15 +83,7 @@ def count_vectors(n: int, atoms: int) -> Iterator[tuple[int, ...]]:
 
 
 def by_counts(draws: Sequence[Draws], *, gap: int = 0, shift: arb | None = None) -> tuple[arb, arb]:
-    """Lower and upper end of E f(S - shift) by all counts of all draws: nothing has to be bounded.
-
-    Raises
-    ------
-    ParameterError
-        If draws have an `error`.
-    """
-    if any(one.error is not None for one in draws):
-        raise ParameterError("draws: wanted no error")
+    """Lower and upper end of E f(S - shift) by all counts of all draws: nothing has to be bounded."""
     parts = [list(_sums_of(one)) for one in draws]
     found, offset = arb(0), arb(0) if shift is None else shift
     for chosen in product(*parts):

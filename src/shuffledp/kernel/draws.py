@@ -7,7 +7,7 @@ transforms tilted by e^(alpha x) and divided by what they are at t = 0, and are 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -17,8 +17,6 @@ from shuffledp.arithmetic.balls import acb, acb_mat, arb, disc, float_above, flo
 
 __all__ = ["Bounded", "Draws", "Moments", "Summand", "TiltedSum"]
 
-Error = Callable[[arb, arb], arb]
-
 # A little less than pi, so that a window of this length over t is shorter than half a turn.
 _HALF_TURN = 3.14159
 
@@ -27,6 +25,7 @@ class Bounded(Protocol):
     """Bounds of |transform| / scale of a sum of draws on Re s = alpha."""
 
     cap: arb  # upper bound on the whole line
+    atoms: int
     dense: bool  # whether midpoints of blocks of nodes are not worth looking at
     spread: arb  # upper bound of the standard deviation of one draw
 
@@ -74,28 +73,22 @@ class Draws:
     ----------
     masses, gains : balls; the masses need not add up to 1.
     count : how many draws.
-    error : (b, t) -> bound of |true transform - that of the atoms| on Re s = b, |Im s| <= t, where
-        the atoms stand for another measure (theory.md, Theorem 6.9); it must not fall in t.
     """
 
     masses: Sequence[arb]
     gains: Sequence[arb]
     count: int
-    error: Error | None = None
 
     def moment(self, tilt: arb) -> arb:
-        """Upper bound, or enclosure where there is no `error`, of E e^(tilt X) of one draw."""
-        found = total(m * (tilt * x).exp() for m, x in zip(self.masses, self.gains, strict=True))
-        return found + self.error(tilt, arb(0)) if self.error else found
+        """E e^(tilt X) of one draw."""
+        return total(m * (tilt * x).exp() for m, x in zip(self.masses, self.gains, strict=True))
 
     def log_moment(self, tilt: arb) -> arb:
-        """Upper bound of log E e^(tilt S), S the sum of all draws."""
+        """log E e^(tilt S), S the sum of all draws."""
         return self.count * self.moment(tilt).log()
 
     def mass_at_zero(self) -> arb:
         """Lower bound of the mass of the event that every draw is exactly 0."""
-        if self.error is not None:
-            return arb(0)
         zero = total(m for m, x in zip(self.masses, self.gains, strict=True) if x.is_zero())
         return zero**self.count
 
@@ -112,7 +105,7 @@ class Moments:
     ) -> None:
         both = list(zip(draws.masses, draws.gains, strict=True))
         weights = [m * (alpha * x).exp() for m, x in both]
-        self.alpha, self.error = alpha, draws.error
+        self.alpha = alpha
         self.mass = total(weights) if mass is None else mass
         self.law = [w / self.mass for w in weights]
         if mean is None:
@@ -123,17 +116,9 @@ class Moments:
         # E (X - z)^2 is at least the variance, for any z.
         self.variance = total(p * x for p, x in zip(self.moments, self.gains, strict=True))
 
-    def off(self, t: arb) -> arb:
-        """Bound of |true transform - that of the atoms| / mass on |Im s| <= t."""
-        return self.error(self.alpha, t) / self.mass if self.error else arb(0)
-
     def transforms(self, step: arb, starts: Sequence[arb], count: int) -> list[acb]:
-        """E e^(itX) at t = step (start + k), k < count, start by start; `error` is included."""
-        found = self._products(step, starts, count, [self.law])[0]
-        if self.error is None:
-            return found
-        reach = [self.off(step * (start + count)) for start in starts]
-        return [value + disc(reach[k // count]) for k, value in enumerate(found)]
+        """E e^(itX) at t = step (start + k), k < count, start by start."""
+        return self._products(step, starts, count, [self.law])[0]
 
     def _products(
         self, step: arb, starts: Sequence[arb], count: int, laws: list[list[arb]]
@@ -204,7 +189,7 @@ class Moments:
             start = end
         found, width = arb(0), arb(widest) * (1 + arb(2) ** -50)
         if not width * high <= arb.pi():
-            return mass[-1] + self.off(high)
+            return mass[-1]
         loss = (2 * (low * width / 2).sin() / width) if widest else arb(0)
         loss = loss * loss
         for start, end in windows:
@@ -212,7 +197,7 @@ class Moments:
             if end > start + 1:
                 m = (m * m - loss * (m * q - x * x)).nonnegative_part().sqrt()
             found += m
-        return found + self.off(high)
+        return found
 
 
 class _TiltedDraws:
@@ -222,8 +207,8 @@ class _TiltedDraws:
         self.one, self.count = Moments(draws, alpha), draws.count
         self.log_scale = self.count * self.one.mass.log()
         self.drift = self.count * self.one.mean
-        self.cap = (1 + self.one.off(arb(0))) ** self.count
-        self.dense = len(draws.masses) > DENSE or draws.error is not None
+        self.cap, self.atoms = arb(1), len(draws.masses)
+        self.dense = self.atoms > DENSE
         self.spread = self.one.variance.nonnegative_part().sqrt()
 
     def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
@@ -235,13 +220,9 @@ class _TiltedDraws:
 
     def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
         squares = self.one.squares_around(step, starts, size, count)
-        if self.one.error is None:
-            # An even power needs no root.
-            whole, half = divmod(self.count, 2)
-            powers = (x**whole * x.sqrt() if half else x**whole for x in squares)
-        else:
-            reach = [self.one.off(step * (start + size * count)) for start in starts]
-            powers = ((x.sqrt() + reach[k // count]) ** self.count for k, x in enumerate(squares))
+        # An even power needs no root.
+        whole, half = divmod(self.count, 2)
+        powers = (x**whole * x.sqrt() if half else x**whole for x in squares)
         return [self.cap.min(x) for x in powers]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shuffledp.arithmetic.balls import acb, arb, disc
+from shuffledp.arithmetic.balls import acb, arb, disc, total
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.draws import Draws, Moments, TiltedSum, power
 
@@ -44,22 +44,19 @@ class AtLeastOne:
 
 
 class _TiltedDifference:
-    """`TiltedSum` of the difference of two powers (theory.md, Theorems 6.9 and 6.10)."""
+    """`TiltedSum` of the difference of two powers (theory.md, Theorem 6.10)."""
 
     def __init__(self, draws: AtLeastOne, alpha: arb) -> None:
         self.count = n = draws.usual.count
         self.usual = Moments(draws.usual, alpha)
         # The rare gains are divided by the same mass and centred at the same mean.
         self.rare = Moments(draws.rare, alpha, mass=self.usual.mass, mean=self.usual.mean)
-        rare = sum(self.rare.law, arb(0))
+        rare = total(self.rare.law)
         self.step_up = (n * rare.log1p()).expm1()
         self.log_scale = n * self.usual.mass.log() + self.step_up.log()
         self.drift = n * self.usual.mean
-        # Both errors belong into the cap: it has to hold for the true measure.
-        most = 1 + self.usual.off(arb(0))
-        self.rare_mass = rare + self.rare.off(arb(0))
-        self.cap = most**n * (n * (self.rare_mass / most).log1p()).expm1() / self.step_up
-        self.dense = True
+        self.rare_mass, self.cap = rare, arb(1)
+        self.dense, self.atoms = True, len(self.usual.gains) + len(self.rare.gains)
         self.spread = self.usual.variance.nonnegative_part().sqrt()
 
     def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
@@ -87,9 +84,7 @@ class _TiltedDifference:
     def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
         """From the midpoints' bounds of |A|."""
         n, rare = self.count, self.rare_mass
-        reach = [self.usual.off(step * (start + size * count)) for start in starts]
         squares = self.usual.squares_around(step, starts, size, count)
         return [
-            self.cap.min(n * rare * (x.sqrt() + reach[k // count] + rare) ** (n - 1) / self.step_up)
-            for k, x in enumerate(squares)
+            self.cap.min(n * rare * (x.sqrt() + rare) ** (n - 1) / self.step_up) for x in squares
         ]

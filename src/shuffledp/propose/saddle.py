@@ -32,8 +32,8 @@ _STEPS, _LONGEST, _NEAR, _DIFFERENCE = 60, 2.0, 1e-3, 1e-3
 _BELOW = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.7, 0.8, 0.88, 0.94)
 _ABOVE = (1.06, 1.12, 1.2, 1.35, 1.5, 1.8, 2.3, 3.0, 4.5)
 # The smoothing h of an estimate, against 1/alpha. Half-way between the payoff above and the one
-# below the error is of fourth order: about 1e-8 of the value.
-_ROUGH = 0.02
+# below the error is of fourth order: about 1e-7 of the value.
+_ROUGH = 0.04
 # Aliases of an estimate are about this small against it.
 _ALIAS = 1e-9
 # Nodes of an estimate that are summed at a time, and at most.
@@ -190,7 +190,7 @@ class Sum:
                 terms[0] *= 1.0 if place else 0.5
                 found += float(terms.real.sum())
             place += _CHUNK
-            if not np.abs(terms[-16:]).sum() > 1e-10 * abs(found):
+            if not np.abs(terms[-16:]).sum() > 1e-9 * abs(found):
                 break
         else:
             return Estimate(-math.inf, alpha, self.width)
