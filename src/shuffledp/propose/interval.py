@@ -33,6 +33,8 @@ SMOOTHINGS = (0.03, 0.1, 0.25)
 _EMPTY = 6.0
 # With a first reservoir above this share few are hidden by few: all numbers are searched at once.
 _FEW = 0.06
+# Halvings between the best tilts of both labels, where each is the worse one at the other's.
+_BETWEEN = 5
 # Among few users psi^n is summed at the square of so many even nodes, as the certificate does it:
 # up to so many alpha, at least and at most.
 _FAR, _EVEN, _MOST_EVEN = 12.0, 24, 64
@@ -165,8 +167,14 @@ class Laws:
         tilt = self.saddle(c, laws[0], alpha)
         found = self._both(c, laws, tilt, lost)
         if found[3]:
-            # The other label decides: one tilt serves both.
-            other = self._both(c, laws, self.saddle(c, laws[1], tilt), lost)
+            # The other label decides: one tilt serves both, its own or one between the two.
+            low, high = tilt, self.saddle(c, laws[1], tilt)
+            other = self._both(c, laws, high, lost)
+            for _ in range(0 if other[3] else _BETWEEN):
+                found = min(found, other, key=lambda one: one[1])
+                middle = math.sqrt(low * high)
+                other = self._both(c, laws, middle, lost)
+                low, high = (middle, high) if other[3] else (low, middle)
             found = min(found, other, key=lambda one: one[1])
         value = float(np.logaddexp(found[1], math.log(max(paid, _TINY))))
         return Free(kappa, theta, found[4], ceiling, found[0], value, found[2])
