@@ -8,7 +8,7 @@ where a curve crosses a target; every end is an eps at which balls were evaluate
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from shuffledp.arithmetic.balls import ctx
@@ -16,7 +16,7 @@ from shuffledp.ball.bits import Bits
 from shuffledp.bounds.all_datasets import largest
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.one_bit import Ends, OneBit, log_ends
-from shuffledp.propose.crossing import crossing, place_of, point_at
+from shuffledp.propose.solve import Scale, root
 
 __all__ = ["Crossing", "Curve", "Dataset", "Point"]
 
@@ -34,6 +34,9 @@ _COARSE = 8.0
 _UNIT = 2.0**-52
 # A step of log eps that shows the slope of log delta.
 _STEP = 1e-3
+# How near crossings are looked for, in log delta: what floats of it tell. The largest eps below a
+# cap.
+_TOLERANCE, _BELOW = 1e-13, 1.0 - 2.0**-50
 
 
 class Dataset(NamedTuple):
@@ -217,7 +220,7 @@ class Curve:
         nothing = self._trivial(log_target - slack, top)
         if nothing is not None:
             return nothing
-        guess = crossing(lambda e: self.alike(e) - log_target, self._normal(log_target, top), top)
+        guess = _crossing(self.alike, log_target, self._normal(log_target, top), top)
         width = self._width(guess, rtol, cap)
         seen = self.point(guess, width=_COARSE * width)
         room = 2.0 * width
@@ -226,8 +229,8 @@ class Curve:
             if at > best.epsilon:
                 best = Crossing(at, 0.0, seen)
             slope = self._slope(max(best.epsilon, _SMALLEST), cap)
-            start = max(best.epsilon, _SMALLEST)
-            point = point_at(place_of(start, top) + room / slope, top) if start < top else top
+            start, scale = max(best.epsilon, _SMALLEST), Scale(top)
+            point = scale.epsilon(scale.of(start) + room / slope) if start < top else top
             if not start < point < top:
                 return best, Crossing(math.inf, math.inf, seen)
             aim = log_target - slack
@@ -272,13 +275,13 @@ class Curve:
         top = min(cap, _LARGEST)
 
         def value(epsilon: float) -> float:
-            return self.of_dataset(held, epsilon).log_low - goal
+            return self.of_dataset(held, epsilon).log_low
 
-        found = crossing(value, near, top)
+        found, scale = _crossing(value, goal, near, top), Scale(top)
         step = 1e-13
         for _ in range(_BACK):
-            point = point_at(place_of(found, top) - step, top) if found < top else found
-            if value(point) >= 0.0:
+            point = scale.epsilon(scale.of(found) - step)
+            if value(point) >= goal:
                 return point
             step *= 8.0
         return 0.0
@@ -304,10 +307,16 @@ class Curve:
         top = min(cap, _LARGEST)
         if not 0.0 < epsilon < top:
             return 1.0
-        place = place_of(epsilon, top)
-        first, second = self.alike(epsilon), self.alike(point_at(place + _STEP, top))
+        scale = Scale(top)
+        first, second = self.alike(epsilon), self.alike(scale.epsilon(scale.of(epsilon) + _STEP))
         slope = (first - second) / _STEP
         return slope if math.isfinite(slope) and slope > _STEP else 1.0
+
+
+def _crossing(value: Callable[[float], float], target: float, start: float, top: float) -> float:
+    """About the eps in (0, top) at which a falling value is the target."""
+    start = min(start, top * _BELOW)
+    return root(value, target, start, Scale(top), tolerance=_TOLERANCE).epsilon
 
 
 def _larger(first: Point, second: Point) -> Point:

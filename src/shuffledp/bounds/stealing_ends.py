@@ -92,8 +92,6 @@ class Stealing:
             plans = proposer.plans(eps)
             numbers = _all_numbers(plans)
             value = self._certified(cases, numbers, eps, enough=target - _FAR)
-            if value <= target - _FAR:
-                value = self._certified(cases, numbers, eps)
             gap = value - target
             if gap <= -_SPARE and (best is None or eps < best.epsilon):
                 best = End(eps, value, numbers, _worst(plans))
@@ -101,7 +99,9 @@ class Stealing:
                     break
             if not math.isfinite(gap):
                 break
-            if before is not None and before[0] != eps:
+            # Far below the target the estimate says how far: that decides the next eps alone.
+            value = min(value, max(plan.value for plan in plans)) if gap <= -_FAR else value
+            if before is not None and abs(value - before[1]) > _FAR and eps != before[0]:
                 slope = min((value - before[1]) / math.log(eps / before[0]), -0.01)
             before = eps, value
             eps *= math.exp(min(max((goal - value) / slope, -0.5), 0.5))

@@ -46,6 +46,9 @@ _SILENT = 1e-12
 _TINY = 1e-300
 # Labels that may be the worst, at most, and how far below in log J: estimates are off by 2 %.
 _NEAR, _APART = 3, 0.03
+# Of unbounded noise more of them: of some labels psi comes back to 1, which the normal law does not
+# see. Labels that are farther below than the second number do not count.
+_MANY, _COUNTS = 8, 1.0
 # Places t sqrt(v) = sinh(u) of an integral over t, and weights: they do not show in 1e-7.
 _U = 0.2 * np.arange(42)
 # Up to so many users psi comes back to 1 at places that matter: it is summed at the square of so
@@ -156,7 +159,7 @@ class Plan(NamedTuple):
     share, join : Array
         The numbers themselves.
     alpha, width : float
-        Tilt, and the standard deviation of the tilted sum.
+        Tilt, and the standard deviation of the widest tilted sum of labels that may count.
     value : float
         About log delta.
     label : int
@@ -284,14 +287,17 @@ class Planner:
             a = least
             logs, variance = self._all_labels(m, a)
         about = np.logaddexp(logs, log_lost)
-        near = np.argsort(-about)[:_NEAR]
+        most, apart = (_NEAR, _APART) if not self.case.unbounded else (_MANY, _COUNTS)
+        near = np.argsort(-about)[:most]
         found = {}
-        for j in map(int, near[about[near] >= about[near[0]] - _APART]):
+        for j in map(int, near[about[near] >= about[near[0]] - apart]):
             log = self._integral(m, j, a, float(variance[j]), line)
             found[j] = float(np.logaddexp(log, log_lost[j]))
         j = max(found, key=found.__getitem__)
         value = float(np.logaddexp(found[j], math.log(m.paid + _TINY)))
-        return a, math.sqrt(variance[j]), value, j
+        # One step of nodes serves all labels that may count.
+        widest = float(variance[about >= about[near[0]] - _COUNTS].max())
+        return a, math.sqrt(widest), value, j
 
     def _all_labels(self, m: _Measures, a: float) -> tuple[Array, Array]:
         """About log J of every label, psi^n taken as normal, and psi^n's variance in t^-2."""
