@@ -33,6 +33,9 @@ Array = npt.NDArray[np.float64]
 
 # The least h alpha: half of its square is what smoothing costs of log J, 1e-5, that is 1e-6 of eps.
 SMOOTHING = 0.0045
+# h T at the last node T of a certificate, and its work at most, in nodes times atoms of all labels:
+# beyond, a larger h is taken. About a second.
+_REACH, _MOST_WORK = 4.2, 3e7
 # Steps in deviations of psi^n, and against alpha: aliases of e^(-(2 pi/1.1)^2/2) and e^(-4 pi).
 _STEP, _STEP_OF_ALPHA = 1.1, 0.5
 # The largest share of the blanket: some of every law is left.
@@ -46,9 +49,9 @@ _SILENT = 1e-12
 _TINY = 1e-300
 # Labels that may be the worst, at most, and how far below in log J: estimates are off by 2 %.
 _NEAR, _APART = 3, 0.03
-# Of unbounded noise more of them: of some labels psi comes back to 1, which the normal law does not
-# see. Labels that are farther below than the second number do not count.
-_MANY, _COUNTS = 8, 1.0
+# Of unbounded noise as many more are looked at, those with the largest bound by Chernoff: where psi
+# comes back to 1 the normal law does not see it. Labels farther below than this do not count.
+_COUNTS = 1.0
 # Places t sqrt(v) = sinh(u) of an integral over t, and weights: they do not show in 1e-7.
 _U = 0.2 * np.arange(42)
 # Up to so many users psi comes back to 1 at places that matter: it is summed at the square of so
@@ -199,6 +202,8 @@ class Planner:
         self.case, self.n, self.returns = case, n, n <= _MOST_EVEN
         self._g, self._label_g = case.gains(eps)
         self._blanket = np.bincount(case.parts, case.blanket)
+        # Atoms of all labels with the reservoir's.
+        self._size = case.other.size + len(case.other) * case.blanket.size
         silent = np.abs(case.first - case.second) <= _SILENT * case.first
         self.signs = np.zeros(case.parts.max() + 1, dtype=int)
         self.signs[case.parts] = np.where(silent, 0, np.where(self._g > 0.0, 1, 2))
@@ -227,7 +232,8 @@ class Planner:
         if not all(map(math.isfinite, found)) or not found[1] > 0.0:
             found = 1.0, 1.0, 1.0, 0
         made = tuple(map(float, kappas)), tuple(map(float, weights)), tuple(map(float, joins))
-        return Plan(*made, lift, smooth, fine, ceiling, share, join, *found)
+        least = self._size * found[0] * _REACH / (_MOST_WORK * step_of(found[1], found[0]) / fine)
+        return Plan(*made, lift, max(smooth, least), fine, ceiling, share, join, *found)
 
     def changed(self, plan: Plan, **new: Any) -> Plan:
         """A plan at this eps, some of its numbers replaced."""
@@ -287,16 +293,18 @@ class Planner:
             a = least
             logs, variance = self._all_labels(m, a)
         about = np.logaddexp(logs, log_lost)
-        most, apart = (_NEAR, _APART) if not self.case.unbounded else (_MANY, _COUNTS)
-        near = np.argsort(-about)[:most]
-        found = {}
-        for j in map(int, near[about[near] >= about[near[0]] - apart]):
-            log = self._integral(m, j, a, float(variance[j]), line)
-            found[j] = float(np.logaddexp(log, log_lost[j]))
+        near = np.argsort(-about)[:_NEAR]
+        near = near[about[near] >= about[near[0]] - _APART]
+        if self.case.unbounded:
+            steep = np.logaddexp(self._chernoff(m, a), log_lost)
+            near = np.append(near, np.argsort(-steep)[:_NEAR])
+        labels = [*dict.fromkeys(map(int, near))]
+        logs = self._integrals(m, labels, a, float(variance[labels].max()), line)
+        found = {j: float(np.logaddexp(logs[j], log_lost[j])) for j in labels}
         j = max(found, key=found.__getitem__)
         value = float(np.logaddexp(found[j], math.log(m.paid + _TINY)))
         # One step of nodes serves all labels that may count.
-        widest = float(variance[about >= about[near[0]] - _COUNTS].max())
+        widest = float(variance[about >= about.max() - _COUNTS].max())
         return a, math.sqrt(widest), value, j
 
     def _all_labels(self, m: _Measures, a: float) -> tuple[Array, Array]:
@@ -311,28 +319,48 @@ class Planner:
         logs = self.n * np.log1p(rise) - math.log(2 * self.n * a) + _log_erfcx(a * np.sqrt(v / 2))
         return np.where(np.isnan(logs), math.inf, logs), v
 
-    def _integral(
-        self, m: _Measures, j: int, a: float, variance: float, line: tuple[float, float]
-    ) -> float:
-        """log J of one label by the integral itself: where few are hidden psi^n is not normal."""
-        c, d = m.mass_c * np.exp(a * m.gain_c), m.mass_d[j] * np.exp(a * m.gain_d[j])
-        rise = m.mass_c @ np.expm1(a * m.gain_c) + m.mass_d[j] @ np.expm1(a * m.gain_d[j])
-        left = max(1.0 - float(m.mass_c.sum() + m.mass_d[j].sum()), 0.0)
-        laws = (c, m.gain_c), (np.append(d, left), np.append(m.gain_d[j], 0.0))
+    def _chernoff(self, m: _Measures, a: float) -> Array:
+        """log of (c0 + d0)^n of every label, but for a constant."""
+        rise = m.mass_c @ np.expm1(a * m.gain_c) + (m.mass_d * np.expm1(a * m.gain_d)).sum(axis=1)
+        return self.n * np.log1p(rise) - math.log(2 * self.n * a)
+
+    def _integrals(
+        self,
+        m: _Measures,
+        labels: Sequence[int],
+        a: float,
+        variance: float,
+        line: tuple[float, float],
+    ) -> dict[int, float]:
+        """log J of labels by the integral itself: where few are hidden psi^n is not normal."""
         smooth, fine = line
-        log = self.n * math.log1p(rise) - math.log(self.n) + 0.5 * smooth**2
         if self.returns:
             step, side = step_of(math.sqrt(variance), a) / fine, math.ceil(_EVEN * math.sqrt(fine))
             h = max(smooth / a, _WINDOW / (step * side * side))
             t, weights = step * np.arange(side * side), np.full(side * side, step)
             weights = weights * np.exp(-0.5 * (h * t) ** 2)
             weights[0] *= 0.5
-            missing = sum(one_less_square_even(mass, x, step, side) for mass, x in laws)
+
+            def missing(mass: Array, x: Array) -> Array:
+                return one_less_square_even(mass, x, step, side)
         else:
             t, weights = _PLACES / math.sqrt(variance), _WEIGHTS / math.sqrt(variance)
-            missing = sum(_one_less_square(mass, x, t) for mass, x in laws)
-        power = np.exp(self.n * np.log1p(-missing / (2.0 * (1.0 + rise))))
-        return log + math.log(float((power / (a * a + t * t)) @ weights) / math.pi)
+
+            def missing(mass: Array, x: Array) -> Array:
+                return _one_less_square(mass, x, t)
+
+        c, rise_c = m.mass_c * np.exp(a * m.gain_c), m.mass_c @ np.expm1(a * m.gain_c)
+        hidden, weights = missing(c, m.gain_c), weights / (a * a + t * t)
+        found = {}
+        for j in labels:
+            d = m.mass_d[j] * np.exp(a * m.gain_d[j])
+            rise = rise_c + m.mass_d[j] @ np.expm1(a * m.gain_d[j])
+            left = max(1.0 - float(m.mass_c.sum() + m.mass_d[j].sum()), 0.0)
+            both = hidden + missing(np.append(d, left), np.append(m.gain_d[j], 0.0))
+            power = np.exp(self.n * np.log1p(-both / (2.0 * (1.0 + rise))))
+            log = self.n * math.log1p(rise) - math.log(self.n) + 0.5 * smooth**2
+            found[j] = log + math.log(float(power @ weights) / math.pi)
+        return found
 
 
 def _one_less_square(mass: Array, x: Array, t: Array) -> Array:
