@@ -15,24 +15,16 @@ from shuffledp.bounds.covers import Label, Share, check, labels, reservoir
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.remainders import remainders
 from shuffledp.bounds.stealing import Numbers, check_question
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import ParameterError
 from shuffledp.kernel.draws import Moments
-from shuffledp.kernel.positive_sum import Line, by_moments, chernoff, positive_sum, tilted
+from shuffledp.kernel.positive_sum import Line, line_at, rougher, sharpest, tilted
 from shuffledp.propose.covers import Cover
 from shuffledp.propose.stealing import step_of
 
-__all__ = ["checked", "log_delta_on_interval", "outputs_of", "rough_line"]
+__all__ = ["checked", "log_delta_on_interval", "outputs_of"]
 
 # Every so many edges one is kept for a first look at a label.
 _COARSE = 3
-# h alpha of a first sum: it costs 2 % of J.
-_SMOOTHED = 0.2
-# h T at the last node T: e^-8.8 of w is left there.
-_REACH = 4.2
-# A block of nodes below this share of the first term is only bounded.
-_SMALL = 1e-6
-# Nodes of one sum, at most: a few seconds.
-_MOST_NODES = 100_000
 
 
 class _Numbers(NamedTuple):
@@ -117,17 +109,10 @@ def checked(numbers: Numbers, at: Outputs) -> _Numbers:
         raise ParameterError(
             f"share, join = {kappa!r}, {theta!r}: wanted 0 < share < 1 and join in [0, 1]"
         )
-    for key in ("alpha", "smoothing", "step"):
-        value = getattr(numbers, key)
-        if not 0.0 < value < math.inf:
-            raise ParameterError(f"{key} = {value!r}: wanted a finite number > 0")
     top = numbers.ceiling
     if top is not None and not (at.normal and 0.0 <= top < math.inf):
         raise ParameterError(f"ceiling = {top!r}: wanted a finite number >= 0, or none")
-    last = _REACH / (numbers.smoothing * numbers.step)
-    if not 0.0 < last <= _MOST_NODES:
-        raise NotCertified(f"label stealing: a sum of {last:.3g} nodes")
-    line = Line(numbers.alpha, numbers.smoothing, numbers.step, math.ceil(last), _SMALL)
+    line = line_at(numbers.alpha, numbers.smoothing, numbers.step)
     return _Numbers(Share(arb(kappa), arb(theta), None if top is None else arb(top)), line)
 
 
@@ -145,19 +130,14 @@ def _of_label(
     room: arb,
 ) -> arb:
     """J + lost of a label by the first bound that fits into the room, or by the sharpest."""
-    alpha, best = arb(line.alpha), arb("inf")
-    for make, at in zip(made, (rough_line(line), line), strict=True):
+    best = arb("inf")
+    for make, at in zip(made, (rougher(line), line), strict=True):
         label = make()
         rest = (1 - hidden - total(mass for mass, _ in label.atoms)).nonnegative_part()
-        d = tilted([*label.atoms, (rest, arb(0))], alpha)
-        for bound in (
-            lambda d=d: chernoff(c.mass + d.mass, n, alpha),
-            lambda d=d: by_moments(c, d, n, line.alpha),
-            lambda d=d, at=at: positive_sum(c, d, n, _own(at, c, d, n)),
-        ):
-            best = best.min(bound() + label.lost)
-            if best <= room:
-                return best
+        d = tilted([*label.atoms, (rest, arb(0))], c.alpha)
+        best = best.min(sharpest(c, d, n, (_own(at, c, d, n),), paid=label.lost, room=room))
+        if best <= room:
+            break
     return best
 
 
@@ -169,9 +149,3 @@ def _own(line: Line, c: Moments, d: Moments, n: int) -> Line:
         return line
     step = max(line.step, step_of(width, line.alpha))
     return replace(line, step=step, last=math.ceil(line.last * line.step / step))
-
-
-def rough_line(line: Line) -> Line:
-    """Fewer nodes, more smoothing."""
-    smoothing = max(line.smoothing, _SMOOTHED / line.alpha)
-    return replace(line, smoothing=smoothing, last=math.ceil(_REACH / (smoothing * line.step)))

@@ -14,20 +14,19 @@ with O = int (x - C)_+.  Two groups are enough: labels with jumps, and those alm
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, float_below, total
 from shuffledp.bounds.around_jumps import Heights, Others, largest, raised
 from shuffledp.bounds.covers import Share, check, labels, reservoir
-from shuffledp.bounds.interval import checked, rough_line
+from shuffledp.bounds.interval import checked
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.remainders import Remainder, remainders
 from shuffledp.bounds.stealing import Numbers, check_question
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.cells import spread
-from shuffledp.kernel.draws import Moments
-from shuffledp.kernel.positive_sum import Atom, Line, by_moments, chernoff, positive_sum, tilted
+from shuffledp.kernel.positive_sum import Atom, Line, rougher, sharpest, tilted
 from shuffledp.propose.covers import Cover
 from shuffledp.propose.lone_jump import Around
 
@@ -211,22 +210,8 @@ class _Bound:
 
     def _sum(self, i: int, room: arb) -> arb:
         """J_n(c0, d0) of a label by the first bound that fits into the room, or the sharpest."""
-        c, d, n, line = self._c, tilted(self._silent[i], self._alpha), self._n, self._line
-        best = arb("inf")
-        for bound in _bounds(c, d, n, line):
-            best = best.min(bound())
-            if best <= room:
-                break
-        return best
-
-
-def _bounds(c: Moments, d: Moments, n: int, line: Line) -> list[Callable[[], arb]]:
-    return [
-        lambda: chernoff(c.mass + d.mass, n, arb(line.alpha)),
-        lambda: by_moments(c, d, n, line.alpha),
-        lambda: positive_sum(c, d, n, rough_line(line)),
-        lambda: positive_sum(c, d, n, line),
-    ]
+        d, lines = tilted(self._silent[i], self._alpha), (rougher(self._line), self._line)
+        return sharpest(self._c, d, self._n, lines, paid=_NOTHING, room=room)
 
 
 def _split(worth: Sequence[float]) -> tuple[list[int], list[int]]:

@@ -201,12 +201,12 @@ class Profile:
         self, epsilon: float, guess: float, width: float, end: End
     ) -> tuple[LogInterval, LogInterval, float]:
         """As ``_at``, as narrow as bounded work allows; and the width that was asked for."""
-        while width <= 1.0:
-            try:
-                return *self._at(epsilon, guess, width, end), width
-            except NotCertified:
-                width *= _COARSER
-        return _UNKNOWN, _UNKNOWN, width
+        if width > 1.0:
+            return _UNKNOWN, _UNKNOWN, width
+        try:
+            return *self._at(epsilon, guess, width, end), width
+        except NotCertified:
+            return self._affordable(epsilon, guess, _COARSER * width, end)
 
     def _at(
         self, epsilon: float, guess: float, width: float, end: End

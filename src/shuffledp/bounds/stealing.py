@@ -20,26 +20,18 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.draws import Moments
 from shuffledp.kernel.positive_sum import (
     Atom,
-    Line,
-    by_moments,
     chernoff,
-    positive_sum,
+    line_at,
+    rougher,
+    sharpest,
     tilted,
     tilted_mass,
 )
 
 __all__ = ["Numbers", "check_question", "log_delta"]
 
-# h T at the last node T: e^-8.8 of w is left there, which does not show in 1e-8 of J.
-_REACH = 4.2
-# A block of nodes below this share of the first term is only bounded: in all 1e-6 of J at most.
-_SMALL = 1e-7
-# h alpha of a sum that tells most labels from the worst: it costs e^(h^2 alpha^2/2), 1 % of J.
-_ROUGH = 0.15
 # Cases with the same numbers from which on they are looked at together first.
 _MANY = 6
-# Nodes of one sum, at most: about a second.
-_MOST_NODES = 100_000
 
 
 def log_delta(
@@ -145,7 +137,8 @@ class _Stolen:
 
     def __init__(self, case: Case, free: Numbers, n: int, grow: arb, finer: int) -> None:
         self._case, self._n, self._grow = case, n, grow
-        self._alpha, self._free, self._finer = arb(free.alpha), free, finer
+        self._line = line_at(free.alpha, free.smoothing, free.step, finer=finer)
+        self._alpha = arb(free.alpha)
         self._ceiling = None if free.ceiling is None else arb(free.ceiling)
         share, join = [arb(x) for x in free.share], [arb(x) for x in free.join]
         if case.parts is not None:
@@ -172,20 +165,15 @@ class _Stolen:
         return found
 
     def _sharp(self, c: Moments, law: Sequence[Atom], paid: arb) -> Callable[[arb], arb]:
-        """By moments where that is enough, else by the sum of Theorem 3.1, few nodes first."""
-
-        def bound(met: arb) -> arb:
-            d = tilted(law, self._alpha)
-            found = by_moments(c, d, self._n, self._free.alpha) + paid
-            for smoothing in (_ROUGH / self._free.alpha, self._free.smoothing):
-                if found <= met:
-                    break
-                line = _line(self._free._replace(smoothing=smoothing), self._finer)
-                slow = positive_sum(c, d, self._n, line) + paid
-                found = slow.min(found) if found.is_finite() else slow
-            return found
-
-        return bound
+        """By the first bound that is enough."""
+        return lambda met: sharpest(
+            c,
+            tilted(law, self._alpha),
+            self._n,
+            (rougher(self._line), self._line),
+            paid=paid,
+            room=met,
+        )
 
     def _reservoir(self) -> tuple[list[Atom], arb, arb]:
         """beta = share B with the gains s g/beta; what is lost in it; and int (1 - s) g_+."""
@@ -256,14 +244,6 @@ class _Stolen:
         return gain.min(self._ceiling), (gain - self._ceiling).max(arb(0))
 
 
-def _line(free: Numbers, finer: int) -> Line:
-    step = free.step / finer
-    last = _REACH / (free.smoothing * step)
-    if not 0.0 < last <= _MOST_NODES * finer:
-        raise NotCertified(f"label stealing: a sum of {last:.3g} nodes")
-    return Line(free.alpha, free.smoothing, step, math.ceil(last), _SMALL)
-
-
 def _checked(free: Numbers, case: Case) -> Numbers:
     """The numbers, if they are in range and as many as the case has parts."""
     count = 1 if case.parts is None else max(case.parts) + 1
@@ -272,10 +252,7 @@ def _checked(free: Numbers, case: Case) -> Numbers:
             raise ParameterError(f"{key}: {len(values)} numbers, wanted {count}")
         if not all(0.0 <= x <= 1.0 for x in values):
             raise ParameterError(f"{key} = {values!r}: wanted numbers from 0 to 1")
-    for key in ("alpha", "smoothing", "step"):
-        value = getattr(free, key)
-        if not (math.isfinite(value) and value > 0.0):
-            raise ParameterError(f"{key} = {value!r}: wanted a finite number > 0")
+    line_at(free.alpha, free.smoothing, free.step)
     if free.ceiling is not None and not (case.unbounded and 0.0 <= free.ceiling < math.inf):
         raise ParameterError(f"ceiling = {free.ceiling!r}: wanted a finite number >= 0, or none")
     return free

@@ -83,7 +83,7 @@ def count_vectors(n: int, atoms: int) -> Iterator[tuple[int, ...]]:
 
 
 def by_counts(draws: Sequence[Draws], *, gap: int = 0, shift: arb | None = None) -> tuple[arb, arb]:
-    """Lower and upper end of E f(S - shift) by all counts of all draws: nothing has to be bounded."""
+    """Lower and upper end of E f(S - shift) by all counts of all draws."""
     parts = [list(_sums_of(one)) for one in draws]
     found, offset = arb(0), arb(0) if shift is None else shift
     for chosen in product(*parts):

@@ -79,12 +79,12 @@ class Proposer:
         plans = self._all_plans(eps, log)
         found = min(max(plan.value for plan in plans), -0.1)
         again = abs(found - log) > _OFF * (1.0 - log)
-        return self._all_plans(eps, found) if again else plans
+        return self._all_plans(eps, found, plans[self._order[0]]) if again else plans
 
-    def _all_plans(self, eps: float, log_delta: float) -> list[Plan]:
+    def _all_plans(self, eps: float, log_delta: float, last: Plan | None = None) -> list[Plan]:
         """Of the first pair, and of those that come near it."""
         lead = self._order[0]
-        first = best_plan(self.cases[lead], self.n, eps, log_delta)
+        first = best_plan(self.cases[lead], self.n, eps, log_delta, last)
         # What is far below the worst pair has that one's numbers and no value of its own.
         found = dict.fromkeys(self._order, first._replace(value=-math.inf))
         found[lead] = first
@@ -153,11 +153,14 @@ class Proposer:
         eps, slope = self._start(log_delta, top), _SLOPE
         case = self.cases[self._order[0]]
         few = case.unbounded or is_few(case, self.n, log_delta)
+        last: list[Plan] = []
 
         def about(e: float) -> float:
-            # Few are hidden by few: numbers of another eps may be far off.
+            # Few are hidden by few: numbers of another eps may be far off, and are searched on.
             if few:
-                return best_plan(case, self.n, e, log_delta, polish=False).value
+                start = last[-1] if last and last[-1].value < 0.0 else None
+                last.append(best_plan(case, self.n, e, log_delta, start, polish=False))
+                return last[-1].value
             return first_plan(case, self.n, e, log_delta).value
 
         eps, slope = crossing(about, log_delta, eps, top, _ROUGHLY, slope)
