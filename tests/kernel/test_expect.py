@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernel.oracle import added, ball, expected, outcomes
 
-from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.arithmetic.balls import ctx
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel import AtLeastOne, Contour, Draws, by_counts, expect, two_atoms
 

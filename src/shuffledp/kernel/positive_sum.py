@@ -27,11 +27,8 @@ __all__ = [
     "Atom",
     "Line",
     "ManySums",
-    "by_moments",
     "chernoff",
     "line_at",
-    "moment_sum",
-    "one_less_square",
     "positive_sum",
     "rougher",
     "sharpest",
@@ -50,14 +47,6 @@ _ROUGH = 0.15
 # Nodes in a block that is summed, and into how many blocks a larger one is split: of 4, 8 and 16
 # and of 2, 4 and 8 these took the least time.
 _SMALLEST, _SPLIT = 8, 4
-# Nodes of the sum by moments, at most: beyond, Theorem 3.1 itself is quicker.
-_MOST_OF_MOMENTS = 200
-# Of the place where the bound by moments turns: so far it is followed.
-_NEARLY = 0.99
-# Deviations of the smoothing within that place: e^-12.5 of J is left beyond it.
-_DEVIATIONS = 5
-# Steps of the sum by moments, in deviations of psi^n and against alpha; its reach in deviations.
-_STEP, _STEP_OF_ALPHA, _REACH = 1.1, 0.5, 6.0
 
 
 @dataclass(frozen=True)
@@ -118,11 +107,9 @@ def rougher(line: Line) -> Line:
 def sharpest(c: Moments, d: Moments, n: int, lines: Sequence[Line], *, paid: arb, room: arb) -> arb:
     """J(c, d) + paid by the first bound that fits into the room, or the least of all.
 
-    By Chernoff, by moments, and by Theorem 3.1 on each of the lines, which have one alpha.
+    By Chernoff, and by Theorem 3.1 on each of the lines, which have one alpha.
     """
     best = chernoff(c.mass + d.mass, n, c.alpha) + paid
-    if not best <= room:
-        best = best.min(by_moments(c, d, n, lines[0].alpha) + paid)
     for line in lines:
         if best <= room:
             break
@@ -139,15 +126,6 @@ def tilted(measure: Sequence[Atom], alpha: arb) -> Moments:
 def tilted_mass(measure: Sequence[Atom], alpha: arb) -> arb:
     """The mass of a finite measure times e^(alpha x)."""
     return total(mass * (alpha * gain).exp() for mass, gain in measure)
-
-
-def one_less_square(law: Moments) -> tuple[arb, arb]:
-    """V, Q with 1 - |phi(t)|^2 >= V t^2 - Q t^4/24: Lemma 3.3 (i) with all atoms."""
-    powers, s = law.moments, [arb(1), total(law.moments)]
-    for _ in range(3):
-        powers = [p * x for p, x in zip(powers, law.gains, strict=True)]
-        s.append(total(powers))
-    return s[2] - s[1] * s[1], 2 * s[4] - 8 * s[1] * s[3] + 6 * s[2] * s[2]
 
 
 def _square(f: acb) -> arb:
@@ -266,58 +244,3 @@ def _blocks(parts: Sequence[Moments], n: int, at: Line, window: _Weights) -> tup
             break
         todo, size, width = left, size // _SPLIT, _SPLIT
     return left, rest + _beyond(window, step, at.last)
-
-
-def by_moments(c: Moments, d: Moments, n: int, alpha: float) -> arb:
-    """Upper bound of J(c, d) without a sine: Lemma 3.3 with all atoms; infinite where it has none.
-
-    alpha is the tilt of both measures, > 0. psi <= 1 - a t^2 + b t^4 up to any e <= sqrt(a/2b),
-    where the right side still falls; T < e.
-    """
-    both, a, b = c.mass + d.mass, arb(0), arb(0)
-    for part in (c, d):
-        square, fourth = one_less_square(part)
-        a += part.mass * square / (2 * both)
-        b += part.mass * fourth / (48 * both)
-    if not (a > 0 and b > 0):
-        return arb("inf")
-    width, turn = math.sqrt(2 * n * float(a.mid())), _NEARLY * float((a / (2 * b)).sqrt().mid())
-    if not (0 < width < math.inf and 0 < turn < math.inf):
-        return arb("inf")
-    step = min(_STEP / width, _STEP_OF_ALPHA * alpha, turn / 8)
-    nodes = min(_REACH / (width * step) + 1, turn / step * _NEARLY)
-    if not 1 <= nodes <= _MOST_OF_MOMENTS:
-        return arb("inf")
-    return both**n / n * moment_sum((a, b), n, alpha, (step, int(nodes), turn))
-
-
-def moment_sum(
-    quartic: tuple[arb, arb], n: int, alpha: float, places: tuple[float, int, float]
-) -> arb:
-    """The braces of Lemma 3.3 (ii) with h = 5/e; infinite where the lemma does not apply.
-
-    Parameters
-    ----------
-    quartic : (arb, arb)
-        a, b > 0: psi <= 1 - a t^2 + b t^4 up to e.
-    n : int
-        The power.
-    alpha : float
-        The tilt, > 0.
-    places : (float, int, float)
-        D, m and e.
-    """
-    (a, b), (gap, nodes, turn) = quartic, places
-    step, e, alpha2 = arb(gap), arb(turn), arb(alpha) * alpha
-    far = step * nodes
-    if not (far < e and 2 * b * e * e <= a):
-        return arb("inf")
-    found = last = arb(0)
-    for j in range(nodes + 1):
-        t2 = (step * j) * (step * j)
-        last = (1 - a * t2 + b * t2 * t2) ** n
-        found += (2 if j else 1) * last / (alpha2 + t2)
-    h2 = arb(_DEVIATIONS * _DEVIATIONS) / (e * e)
-    near = (h2 * alpha2 / 2).exp() * (found * step / 2 + last / far)
-    beyond = (h2 * (alpha2 - e * e) / 2).exp() * (1 / (h2 * e) + step) / (e * e)
-    return (near + beyond) / arb.pi()
