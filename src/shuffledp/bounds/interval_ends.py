@@ -18,8 +18,9 @@ from shuffledp.bounds.stealing_ends import End
 from shuffledp.errors import NotCertified
 from shuffledp.propose.covers import COARSE, FEW, FINE, FINEST, Detail, cover
 from shuffledp.propose.interval import Free, Laws, Sketch, free_numbers
+from shuffledp.propose.solve import crossing, first_epsilon
 from shuffledp.propose.stealing import step_of
-from shuffledp.propose.stealing_solve import crossing, first_log_delta
+from shuffledp.propose.stealing_solve import first_log_delta
 
 __all__ = ["IntervalClaims", "IntervalStealing", "free_of"]
 
@@ -151,7 +152,7 @@ class IntervalStealing:
 
     def _crossing(self, target: float, cap: float) -> tuple[float, float, Free] | None:
         """About the eps with this delta, the slope d log delta/d log eps, and the numbers."""
-        eps, slope, free = self._start(target, cap), _SLOPE, None
+        eps, slope, free = first_epsilon(self.deviation**2, 1, target, cap), _SLOPE, None
         for _ in range(_SEARCHES):
             new = self._search(eps, target, free)
             if new is None or not math.isfinite(new.log_delta):
@@ -170,11 +171,6 @@ class IntervalStealing:
     def _margin(self, slope: float, detail: Detail) -> float:
         """About what all labels add to the log delta of the two likely worst ones."""
         return -slope * _MORE * detail.first + _SPARE
-
-    def _start(self, target: float, cap: float) -> float:
-        """An eps to begin with, of a normal law."""
-        eps = self.deviation * max(math.sqrt(-2.0 * target) - 1.0, 0.5)
-        return min(eps, 0.7 * cap)
 
     def _about(self, free: Free, eps: float, target: float) -> float:
         """About log delta at these numbers."""

@@ -177,16 +177,14 @@ class _Stolen:
 
     def _reservoir(self) -> tuple[list[Atom], arb, arb]:
         """beta = share B with the gains s g/beta; what is lost in it; and int (1 - s) g_+."""
-        case, atoms = self._case, []
+        case, atoms = self._case, list[Atom]()
         lost, unhidden = arb(0), arb(0)
         gains = self._differences(case.first, case.second)
         for b, g, (share, join) in zip(case.blanket, gains, self._numbers(), strict=False):
             beta, positive = share * b, g.max(arb(0))
             unhidden += (1 - join) * positive
             if beta > 0:
-                gain, cut = self._cut(join * g / beta)
-                atoms.append((beta, gain))
-                lost += beta * cut
+                lost += self._kept(atoms, beta, join * g / beta)
             else:
                 lost += join * positive
         if case.beyond is not None:
@@ -198,14 +196,12 @@ class _Stolen:
 
     def _labelled(self, label: Label, hidden: arb) -> tuple[list[Atom], arb]:
         """t = R_x - share hidden with the gains (1 - s) g/t, left-over at 0; and what is lost."""
-        atoms, lost = [], arb(0)
+        atoms, lost = list[Atom](), arb(0)
         taken, stolen = self._taken(label.hidden), self._stolen(label.first, label.second)
         for r, h, g in zip(label.other, taken, stolen, strict=True):
             t = r - h
             if t > 0:
-                gain, cut = self._cut(g / t)
-                atoms.append((t, gain))
-                lost += t * cut
+                lost += self._kept(atoms, t, g / t)
             else:
                 lost += g.max(arb(0))
         if self._case.beyond is not None:
@@ -237,11 +233,13 @@ class _Stolen:
         """g."""
         return [p - self._grow * q for p, q in zip(first, second, strict=True)]
 
-    def _cut(self, gain: arb) -> tuple[arb, arb]:
-        """Up to the ceiling, and what is above it."""
-        if self._ceiling is None:
-            return gain, arb(0)
-        return gain.min(self._ceiling), (gain - self._ceiling).max(arb(0))
+    def _kept(self, atoms: list[Atom], mass: arb, gain: arb) -> arb | int:
+        """Add an atom with its gain up to the ceiling; what is above it is lost."""
+        top, lost = self._ceiling, 0
+        if top is not None and not gain <= top:
+            lost, gain = mass * (gain - top).max(arb(0)), gain.min(top)
+        atoms.append((mass, gain))
+        return lost
 
 
 def _checked(free: Numbers, case: Case) -> Numbers:

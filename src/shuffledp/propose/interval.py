@@ -14,15 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.propose.simplex import least
-from shuffledp.propose.stealing import one_less_square_even, step_of
+from shuffledp.propose.stealing import (
+    PLACES,
+    WEIGHTS,
+    one_less_square,
+    one_less_square_even,
+    step_of,
+)
 
 __all__ = ["Free", "Laws", "Sketch", "free_numbers"]
 
 Floats = npt.NDArray[np.float64]
 _Law = tuple[Floats, Floats]  # masses, gains
-_U = 0.25 * np.arange(32)
-# Places t sqrt(v) = sinh(u) of an integral over t, and their weights.
-_PLACES, _WEIGHTS = np.sinh(_U), 0.25 * np.cosh(_U) * np.where(_U > 0, 1.0, 0.5)
 _TINY = 1e-300
 # Gauss-Legendre panels on [0, 1] for Laplace noise, and nodes of each.
 _PANELS, _NODES = 16, 10
@@ -244,8 +247,8 @@ class Laws:
             weights[0] *= 0.5
             missing = sum(one_less_square_even(w, law[1], step, side) for w, law in both_laws)
         else:
-            t, weights = _PLACES / deviation, _WEIGHTS / deviation
-            missing = sum(_one_less_square(w, law[1], t) for w, law in both_laws)
+            t, weights = PLACES / deviation, WEIGHTS / deviation
+            missing = sum(one_less_square(w, law[1], t) for w, law in both_laws)
         power = np.exp(n * np.log1p(-np.minimum(missing / (2 * both), 1 - 1e-9)))
         terms = power * weights / (alpha**2 + t**2)
         found = []
@@ -260,15 +263,6 @@ class Laws:
 def _beyond_line(x: Floats) -> Floats:
     """e^x - 1 - x."""
     return np.where(np.abs(x) < 1e-3, x * x * (0.5 + x / 6 + x * x / 24), np.expm1(x) - x)
-
-
-def _one_less_square(mass: Floats, x: Floats, t: Floats) -> Floats:
-    """|m| (1 - |phi(t)|^2) of the law m/|m| on x."""
-    whole = mass.sum()
-    p = mass / whole
-    turn = np.outer(t, x - p @ x)
-    a, b = 2 * np.sin(turn / 2) ** 2 @ p, np.sin(turn) @ p
-    return whole * (2 * a - a * a - b * b)
 
 
 # ------------------------------------------------------------------------------- free numbers

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["LEAST", "Root", "Scale", "first_epsilon", "root"]
+__all__ = ["LEAST", "Root", "Scale", "crossing", "first_epsilon", "root"]
 
 # A fall of log delta per unit of the scale to start with: that of a normal limit at delta = 1e-6.
 _SLOPE = -12.0
@@ -17,6 +17,9 @@ _STEPS, _LONGEST = 60, 1.0
 _TOLD, _CLOSE = 1e-6, 1e-10
 # Least eps that is looked at: below it the limit for eps -> 0 decides.
 LEAST = 1e-14
+# Up to this eps a bound by label stealing is looked for: that of the range of promise, and some
+# more.
+_MOST = 60.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,20 @@ def root(
         moved = x + max(-_LONGEST, min(_LONGEST, step))
         x = moved if low < moved < high else 0.5 * (max(low, high - 6.0) + high)
     return Root(scale.epsilon(x), slope)
+
+
+def crossing(
+    log_delta: Callable[[float], float],
+    target: float,
+    start: float,
+    top: float,
+    near: float,
+    slope: float,
+) -> tuple[float, float]:
+    """The eps below ``top`` with this log delta, to within ``near``, and d log delta/d log eps."""
+    scale = Scale(min(top, _MOST))
+    found = root(log_delta, target, start, scale, tolerance=near, slope=slope)
+    return found.epsilon, found.slope * scale.stretch(found.epsilon)
 
 
 def first_epsilon(variance: float, n: int, log_target: float, cap: float) -> float:

@@ -19,12 +19,15 @@ import numpy.typing as npt
 from shuffledp.arithmetic.balls import arb
 
 __all__ = [
+    "PLACES",
     "SMOOTHING",
+    "WEIGHTS",
     "AllFloats",
     "Array",
     "Floats",
     "Plan",
     "Planner",
+    "one_less_square",
     "one_less_square_even",
     "step_of",
 ]
@@ -57,7 +60,7 @@ _U = 0.2 * np.arange(42)
 # Up to so many users psi comes back to 1 at places that matter: it is summed at the square of so
 # many even nodes instead, up to this many deviations of the smoothing. 1e-16 n is not seen there.
 _MOST_EVEN, _EVEN, _WINDOW = 10_000_000, 24, 4.0
-_PLACES, _WEIGHTS = np.sinh(_U), 0.2 * np.cosh(_U) * np.where(_U > 0, 1.0, 0.5)
+PLACES, WEIGHTS = np.sinh(_U), 0.2 * np.cosh(_U) * np.where(_U > 0, 1.0, 0.5)
 
 
 class Case(Protocol):
@@ -344,10 +347,10 @@ class Planner:
             def missing(mass: Array, x: Array) -> Array:
                 return one_less_square_even(mass, x, step, side)
         else:
-            t, weights = _PLACES / math.sqrt(variance), _WEIGHTS / math.sqrt(variance)
+            t, weights = PLACES / math.sqrt(variance), WEIGHTS / math.sqrt(variance)
 
             def missing(mass: Array, x: Array) -> Array:
-                return _one_less_square(mass, x, t)
+                return one_less_square(mass, x, t)
 
         c, rise_c = m.mass_c * np.exp(a * m.gain_c), m.mass_c @ np.expm1(a * m.gain_c)
         hidden, weights = missing(c, m.gain_c), weights / (a * a + t * t)
@@ -363,7 +366,7 @@ class Planner:
         return found
 
 
-def _one_less_square(mass: Array, x: Array, t: Array) -> Array:
+def one_less_square(mass: Array, x: Array, t: Array) -> Array:
     """|m| (1 - |phi(t)|^2) for the law m/|m| on x."""
     whole = mass.sum()
     p = mass / whole

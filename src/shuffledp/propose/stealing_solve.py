@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from shuffledp.errors import NotCertified
+from shuffledp.propose.solve import crossing, first_epsilon
 from shuffledp.propose.stealing import AllFloats, Plan, Planner
 from shuffledp.propose.stealing_search import best_plan, first_plan, is_few
 
 __all__ = ["MOST_ALONE", "Proposer"]
 
-# Between these eps a bound is looked for: those of the range of promise, and some more.
-_LEAST, _MOST = 1e-12, 60.0
 # d log delta/d log eps to begin with: under a normal law -24 at delta = 1e-6, -10 at 1e-3.
 _SLOPE = -12.0
 # One search serves all eps of a cell so wide, in logs: half of it loses less than 1e-6 of eps.
@@ -150,7 +149,7 @@ class Proposer:
 
         None where it is not below ``top``.
         """
-        eps, slope = self._start(log_delta, top), _SLOPE
+        eps, slope = first_epsilon(self.deviation**2, 1, log_delta, top), _SLOPE
         case = self.cases[self._order[0]]
         few = case.unbounded or is_few(case, self.n, log_delta)
         last: list[Plan] = []
@@ -183,39 +182,11 @@ class Proposer:
         near = [(self.cases[i], plan) for i, plan in enumerate(plans) if plan.value >= least]
         return max(Planner(case, self.n, eps).changed(plan).value for case, plan in near)
 
-    def _start(self, log_delta: float, top: float) -> float:
-        """By the central limit theorem."""
-        first = self.deviation * max(math.sqrt(max(-2.0 * log_delta, 0.0)) - 1.0, 0.5)
-        return max(min(first, 0.7 * min(top, _MOST)), 10.0 * _LEAST)
-
 
 def first_log_delta(eps: float, deviation: float) -> float:
     """About log delta under a normal law of the privacy loss."""
-    return min(-0.5 * (eps / max(deviation, _LEAST) + 1.0) ** 2, -0.5)
+    return min(-0.5 * (eps / max(deviation, 1e-12) + 1.0) ** 2, -0.5)
 
 
 def _value(plan: Plan) -> float:
     return plan.value
-
-
-def crossing(
-    value: Callable[[float], float],
-    target: float,
-    start: float,
-    top: float,
-    near: float,
-    slope: float,
-) -> tuple[float, float]:
-    """eps with log delta = target and d log delta/d log eps, by the secant rule in log eps."""
-    x, low, high, before = math.log(start), math.log(_LEAST), math.log(min(top, _MOST)), None
-    for _ in range(40):
-        y = value(math.exp(x)) - target
-        if before is not None and math.isfinite(y) and x != before[0]:
-            slope = min((y - before[1]) / (x - before[0]), -0.01)
-        if abs(y) < near or high - low < 1e-9:
-            break
-        low, high = (x, high) if y > 0.0 else (low, x)
-        before = (x, y) if math.isfinite(y) else None
-        step = max(-1.0, min(1.0, -y / slope)) if math.isfinite(y) else -0.7
-        x = x + step if low < x + step < high else 0.5 * (max(low, x - 3.0) + high)
-    return math.exp(x), slope
