@@ -13,9 +13,8 @@ from enumerated import (
     hockey_stick,
     positive_part,
 )
-from reductions.exact_pairs import F, bracket, enclosed, published_atoms
-from shuffledp.bounds.variation_ratio import VariationRatio, four_point_pair, published_reason
-from shuffledp.laws.pairs import blanket_pair
+from reductions.exact_pairs import F, published_atoms
+from shuffledp.bounds.variation_ratio import VariationRatio, published_reason
 from shuffledp.laws.ratios import ratio_of
 
 # ------------------------------------------------ all other messages of one law: what is needed
@@ -101,19 +100,6 @@ def test_the_reason_names_the_largest_beta():
 # ------------------------------------------------------------------------------ four classes
 
 
-@pytest.mark.parametrize("k", [2, 3, 7])
-def test_four_classes_of_k_rr_are_its_blanket(k):
-    E, n = 7.0, 40
-    c = 0.125 / k if k == 7 else 1.0 / (E + k - 1)
-    if k == 7:
-        E = 1 / c - k + 1
-    pair = four_point_pair(p=E, clone=c, rest=(k - 2) * c, n=n)
-    own = blanket_pair(sd.KRR(k=k, eps0=math.log(E)), 0, 1, n=n)
-    for epsilon in (0.1, 0.6):
-        found, blanket = bracket(pair, epsilon), bracket(own, epsilon)
-        assert found.low == pytest.approx(blanket.low, abs=1e-6)
-
-
 def four_classes(rows):
     """p, c and the largest s of the first two rows, by definition, in fractions."""
     r0, r1 = rows[:2]
@@ -170,29 +156,3 @@ def exact(x0, x1, held, a):
             law = grown
         laws.append(law)
     return sum(max(laws[0][key] - a * laws[1][key], F(0)) for key in laws[0])
-
-
-def test_four_classes_refuse_masses_that_no_laws_have():
-    with pytest.raises(sd.ParameterError, match="clone"):
-        four_point_pair(p=3.0, clone=0.26, rest=0.1, n=5)
-    with pytest.raises(sd.ParameterError, match="left-over"):
-        four_point_pair(p=3.0, clone=0.2, rest=0.0, n=5)
-    with pytest.raises(sd.ParameterError, match="1 - 2 clone"):
-        four_point_pair(p=3.0, clone=0.2, rest=0.7, n=5)
-
-
-@pytest.mark.parametrize(
-    ("p", "clone", "rest"), [(3.0, 0.2, 0.1), (3.0, 0.25, 0.0), (19.0, 0.01, 0.75), (1.5, 0.1, 0.2)]
-)
-def test_the_pair_of_four_classes_holds_its_numbers(p, clone, rest):
-    """Every end is outward of the corollary's variable, for exactly these floats."""
-
-    def atoms_at(a):
-        big, mass, third = F(p), F(clone), F(rest)
-        own = 1 - (big + 1) * mass
-        atoms = [(mass, big - a), (mass, 1 - a * big)]
-        return [*atoms, (third, own * (1 - a) / third)] if third else atoms
-
-    for n in (1, 2, 5):
-        for epsilon in (0.0, 0.2, 0.7):
-            enclosed(four_point_pair(p=p, clone=clone, rest=rest, n=n), atoms_at, n, epsilon)

@@ -9,7 +9,6 @@ from shuffledp.arithmetic.balls import arb, float_above, float_below
 
 __all__ = [
     "LogInterval",
-    "exp_or_infinite",
     "log_above",
     "log_add",
     "log_interval",
@@ -42,11 +41,6 @@ def log_above(value: arb) -> float:
     A ball that is no number says nothing of the number: its logarithm is inf.
     """
     return -math.inf if value <= 0 else float_above(value.upper().log())
-
-
-def exp_or_infinite(x: float) -> float:
-    """e^x, infinite where it is beyond the floats: e^709 is one, e^710 is not."""
-    return math.exp(x) if x < 709.0 else math.inf
 
 
 def log_add(x: float, y: float) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from shuffledp._check import count, positive, real
+from shuffledp._check import count, real
 from shuffledp.arithmetic.balls import arb, ctx, precision_for
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law, OutputClass, largest, rational_ball
@@ -111,43 +111,6 @@ def repaired_pair(ratio: VariationRatio, *, n: int, attained: bool = False) -> L
     q = Fraction(ratio.q)
     labels = [(large / q, large, small), (large / q, small, large), (rest / q, rest, rest)]
     return _pair(labels, 1 - (1 + beta) / q, n)
-
-
-def four_point_pair(*, p: float, clone: float, rest: float, n: int) -> LawPair:
-    """The stronger clone with four classes (docs/theory.md, Corollary 5.13).
-
-    For laws of the victim and of every other user such that, with laws Q0, Q1, Q*,
-
-        R_x0 = p c Q0 + c Q1 + k0 Q*,   R_x1 = c Q0 + p c Q1 + k0 Q*,   R_xi >= c Q0 + c Q1 + s Q*
-
-    where c = ``clone``, s = ``rest``, k0 = 1 - (p + 1) c: the victim's own left-over is a class of
-    its own, which the first version of the theorem gave to the others' left-over. For k-RR,
-    p = e^eps0, c = 1/(p + k - 1) and s = (k - 2) c, and this is the blanket's pair; s = k0/q gives
-    the repaired variation ratio. That the laws are like this is for the caller to know.
-
-    Parameters
-    ----------
-    p : float
-        Largest ratio of the victim's two laws, >= 1 and finite.
-    clone : float
-        Mass of a clone of either, 0 < c <= 1/(p + 1).
-    rest : float
-        Mass of the third class, positive unless k0 = 0; 2 c + s <= 1.
-    n : int
-        Users.
-    """
-    ratio = Fraction(real("p", p, low=1.0))
-    mass = Fraction(positive("clone", clone, high=1.0))
-    third = Fraction(real("rest", rest, low=0.0, high=1.0))
-    own = 1 - (ratio + 1) * mass
-    if own < 0:
-        raise rejected("clone", clone, "at most 1/(p + 1)")
-    if own > 0 and third == 0:
-        raise rejected("rest", rest, "a positive mass, for the victim has a left-over")
-    if 2 * mass + third > 1:
-        raise rejected("rest", rest, "at most 1 - 2 clone")
-    labels = [(mass, ratio * mass, mass), (mass, mass, ratio * mass), (third, own, own)]
-    return _pair(labels, 1 - 2 * mass - third, count("n", n))
 
 
 def published_pair(ratio: VariationRatio, *, n: int) -> LawPair:

@@ -37,7 +37,7 @@ _ROUGH = 0.04
 # Aliases of an estimate are about this small against it.
 _ALIAS = 1e-9
 # Nodes of an estimate that are summed at a time, and at most.
-_CHUNK, _MOST_NODES = 256, 1 << 15
+_CHUNK, _MOST_NODES = 64, 1 << 15
 
 
 class Estimate(NamedTuple):
