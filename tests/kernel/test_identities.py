@@ -180,16 +180,42 @@ def test_nodes_left_out_weigh_no_more_than_is_said(kind, gap, tolerance):
     assert len(summed) == BLOCK * len(nodes.starts)
     blocks = range(4 * nodes.end // BLOCK + 4)
     values = [side.values(nodes.step, [b * BLOCK for b in blocks], BLOCK) for side in sides]
-    missing = [0.0, 0.0]
+    missing, before = [0.0, 0.0], [0.0, 0.0]
     for j, *factors in zip(range(len(values[0])), *values, strict=True):
         if j in summed:
             continue
         size = math.prod(float(abs(x)) for x in factors)
         t = float(nodes.step) * j
         for i, weight in enumerate(weights(alpha + 1j * t, at.smoothing, gap)):
-            missing[i] += size * abs(weight) * float(nodes.step) / math.pi
+            term = size * abs(weight) * float(nodes.step) / math.pi
+            missing[i] += term
+            before[i] += term if j < nodes.end else 0.0
     assert max(missing) <= float(nodes.left_out) * (1 + 1e-9)
+    # What the smoothing leaves beyond the last node hides nothing that is left out before it.
+    beyond = float(kernel.beyond(nodes.step * nodes.end, nodes.step))
+    assert max(before) <= (float(nodes.left_out) - beyond) * (1 + 1e-9) + 1e-15 * beyond
     assert float(nodes.left_out) <= 3 * tolerance
+
+
+@pytest.mark.parametrize("tolerance", [3.0, 0.1, 1e-3, 1e-6])
+@pytest.mark.parametrize("kind", ["few", "many"])
+def test_every_node_is_summed_or_bounded(kind, tolerance, monkeypatch):
+    """Blocks that are bounded and blocks that are summed are all nodes up to the last one."""
+    count = 50 if kind == "many" else 6
+    law = [(1 / count, math.sin(k) * 2 - 0.3) for k in range(count)]
+    bounded, ask = set(), Nodes._negligible
+
+    def noted(self, first, size, bound):
+        met = ask(self, first, size, bound)
+        bounded.update(range(first, first + size) if met else ())
+        return met
+
+    monkeypatch.setattr(Nodes, "_negligible", noted)
+    at = Contour(0.15, 2.0, 400.0, tolerance, 0.1, 0.3)
+    kernel = Kernel(at, 0)
+    nodes = Nodes(kernel, at, [draws(law, 30).tilted(kernel.alpha)])
+    summed = {start + k for start in nodes.starts for k in range(BLOCK)}
+    assert bounded | summed >= set(range(nodes.end))
 
 
 # ------------------------------------------------------------------------- label stealing's sums
