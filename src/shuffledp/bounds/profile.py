@@ -36,7 +36,7 @@ _SAME_GUESS = 0.1
 _MOST_FINER = 6.0
 # Where an integral is too much work it is asked for again this much wider: work is about in inverse
 # proportion to the width.
-_COARSER = 8.0
+_COARSER = 4.0
 _UNKNOWN = LogInterval(-math.inf, math.inf)
 # Where n E G and n E G_+ are this near, relatively, an estimate is either of them.
 _SAME = 1e-9
