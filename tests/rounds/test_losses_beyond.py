@@ -11,6 +11,7 @@ import shuffledp as sd
 from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.rounds.gaussian import log_delta_gaussian
 from shuffledp.rounds.loss import LossLaw, LossPair
+from shuffledp.rounds.part import Given
 from shuffledp.rounds.tradeoff import attained
 
 FAR, GRID = 400.0, 0.5
@@ -115,7 +116,7 @@ def test_a_pld_made_of_them_has_every_finite_loss():
 def test_a_direction_without_far_losses_ends_no_sooner_than_the_other():
     law = symmetric(1e-30)
     near = LossLaw(np.array([-1.0, 1.0]), np.array([0.25, 0.75]))
-    part = sd.central.Given(
+    part = Given(
         label="one-sided",
         pair=LossPair(law, near),
         key="one-sided",

@@ -138,7 +138,7 @@ def test_few_values_are_looked_at():
 def test_zcdp_is_finite_where_the_local_one_grows_like_the_order():
     assert sd.GaussianBall(d=3, sigma=4.0).local_rho == pytest.approx(0.125, rel=1e-6)
     ball = sd.shuffle(sd.GaussianBall(d=3, sigma=4.0), n=300).as_round()
-    assert ball.curves().rho == pytest.approx(0.125, rel=1e-6)
+    assert ball.rho == pytest.approx(0.125, rel=1e-6)
     mixed = sd.compose([sd.central.gaussian(sigma=2.0), sd.shuffle(sd.BinaryRR(eps0=1.0), n=9)])
     assert mixed.zcdp().upper == pytest.approx(0.125 + 0.5, rel=1e-6)
     # The exponent of order A grows like A^shape: no rho will do.

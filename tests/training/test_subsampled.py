@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp.rounds.gaussian import GaussianCurve
-from shuffledp.rounds.subsampled import SubsampledGaussianCurve
 
 BITS = 300
 
@@ -46,7 +45,7 @@ def exact(q, mu, epsilon, *, added):
     added=st.booleans(),
 )
 def test_brackets_hold_the_integral(q, mu, epsilon, added):
-    found = SubsampledGaussianCurve(q, mu, added=added).log_delta(epsilon)
+    found = GaussianCurve(mu, rate=q, added=added).log_delta(epsilon)
     truth = exact(q, mu, epsilon, added=added)
     if truth is None:
         assert found.high == -math.inf or found.low == -math.inf
@@ -59,19 +58,19 @@ def test_brackets_hold_the_integral(q, mu, epsilon, added):
 @pytest.mark.parametrize(("q", "epsilon"), [(0.25, 0.1), (1e-3, 5e-4), (0.9, 1.0)])
 @pytest.mark.parametrize("added", [False, True])
 def test_brackets_are_narrow(q, epsilon, added):
-    found = SubsampledGaussianCurve(q, 1.0, added=added).log_delta(epsilon)
+    found = GaussianCurve(1.0, rate=q, added=added).log_delta(epsilon)
     assert 0.0 <= found.high - found.low < 1e-7
 
 
 def test_adding_shows_nothing_beyond_its_largest_loss():
-    curve = SubsampledGaussianCurve(0.25, 1.0, added=True)
+    curve = GaussianCurve(1.0, rate=0.25, added=True)
     assert curve.log_delta(-math.log(0.75) * 1.0001).high == -math.inf
     assert curve.log_delta(-math.log(0.75) * 0.999).high > -math.inf
 
 
 def test_every_step_holds_the_example_at_rate_one():
     # Then it is the Gaussian mechanism, the same in both orders.
-    there, added = (SubsampledGaussianCurve(1.0, 1.5, added=a) for a in (False, True))
+    there, added = (GaussianCurve(1.5, rate=1.0, added=a) for a in (False, True))
     for epsilon in (0.0, 0.5, 3.0):
         first, second = there.log_delta(epsilon), added.log_delta(epsilon)
         assert first.low <= second.high
@@ -83,11 +82,11 @@ def test_every_step_holds_the_example_at_rate_one():
 @pytest.mark.parametrize("mu", [1e-3, 1.0, 60.0])
 @pytest.mark.filterwarnings("error")
 def test_epsilons_beyond_the_floats(mu, added, epsilon):
-    for curve in (SubsampledGaussianCurve(0.1, mu, added=added), GaussianCurve(mu)):
+    for curve in (GaussianCurve(mu, rate=0.1, added=added), GaussianCurve(mu)):
         found = curve.log_delta(epsilon)
         assert found.low <= found.high <= 0.0
         # delta only falls
         assert found.high >= curve.log_delta(2.0 * epsilon).low
     truth = exact(0.1, mu, epsilon, added=added) if epsilon < 1e4 else None
     if truth is not None:
-        assert not SubsampledGaussianCurve(0.1, mu, added=added).log_delta(epsilon).high < truth
+        assert not GaussianCurve(mu, rate=0.1, added=added).log_delta(epsilon).high < truth

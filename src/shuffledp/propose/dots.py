@@ -12,7 +12,7 @@ losses add up to a density p_o, that excess adds to delta(eps)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,9 @@ _FEWEST, _MOST = 48, 2000
 _MOST_EACH = 150.0
 # Of all dots these are laid out evenly along the estimates' own, which follow the curve.
 _EVEN = 0.15
+# Of what may be added to a moment, the part that is left to a tail's bound, which is tried at so
+# many places, each so many times the one before.
+_LEFT_OUT, _STARTS, _FARTHER = 0.05, 40, 1.15
 # The first steps of a law by estimates, in parts of its scale, and how they grow beyond `_NEAR`
 # scales: a hundred scales take 60 values.
 _PARTS, _NEAR, _GROWTH = 8.0, 4.0, 1.12
@@ -64,10 +67,13 @@ def flow(own: Law, others: Sequence[Law], *, epsilon: float, tilt: float) -> Flo
         About where the contour of all rounds crosses at this eps.
     """
     loss, mass = own[0], own[1]
-    weight = mass * _density(others, epsilon - loss, tilt, _BLURRED * epsilon)
+    return _spread(loss, mass * _density(others, epsilon - loss, tilt, _BLURRED * epsilon))
+
+
+def _spread(loss: Array, weight: Array) -> Flow:
+    """Weights of losses +-l over l: each stands for what is next to it."""
     size, place = np.unique(np.abs(loss), return_inverse=True)
     weight = np.bincount(place, weights=weight)
-    # Each loss stands for what is next to it.
     ends = np.concatenate([[0.0], 0.5 * (size[:-1] + size[1:]), size[-1:]])
     kept = np.flatnonzero(np.diff(ends) > 0.0)
     ends = np.append(ends[kept], ends[-1])
@@ -89,7 +95,59 @@ def joined(flows: Sequence[tuple[Flow, float]]) -> Flow:
     return Flow(ends, total)
 
 
-def places(found: Flow, *, finer: float = 1.0, fewest: int = _FEWEST) -> tuple[float, ...]:
+class Aim(NamedTuple):
+    """What chords add to a moment, over what they may, and whether the law is seen far enough."""
+
+    flow: Flow
+    reached: bool
+
+
+def moment_flow(
+    own: Law,
+    order: float,
+    rtol: float,
+    last: float,
+    tail: Callable[[float, float], float] | None,
+) -> Aim:
+    """The density with which losses +-l add to E (P/Q)^A, over l; what may be added is 1.
+
+    Where chords enlarge a^2 h'' = p(l) d^2/12 on a panel of length d they enlarge the moment by
+    A (A-1) e^{(A-1) l} times that (docs/theory-composition.md, Lemma 4.1).
+
+    Parameters
+    ----------
+    own : Law
+        About the law of one round.
+    order : float
+        A > 1.
+    rtol : float
+        Relative width of the divergence that is aimed at.
+    last : float
+        Where the curve is 0; inf where that is not known.
+    tail : callable, optional
+        As for ``rounds.renyi.upper_renyi``.
+    """
+    loss, log_mass, rise = own[0], np.log(own[1]), order - 1.0
+    far = np.maximum(rise * np.abs(loss), 1e-6)
+    # log of e^{rise l} - A + rise e^{-l}, about: next to 0 it is A rise l^2/2.
+    small = math.log(0.5 * order * rise) + 2.0 * np.log(np.maximum(np.abs(loss), 1e-150))
+    term = np.where(far < 1.0, small, np.where(loss > 0.0, rise * loss, math.log(rise) - loss))
+    log_total = float(np.logaddexp.reduce(log_mass + np.minimum(term, 1e5)))
+    grown = float(np.logaddexp(0.0, log_total))
+    log_budget = math.log(rtol) + grown + math.log(max(grown, 1e-300))
+    log_weight = math.log(order * rise) + log_mass + rise * loss - log_budget
+    goal = log_budget + math.log(_LEFT_OUT)
+    if last == math.inf and tail is not None:
+        start = max(float(loss[-1]), 1e-3)
+        tried = (start * _FARTHER**k for k in range(_STARTS))
+        last = next((each for each in tried if tail(order, each) <= goal), math.inf)
+    reached = own[2] <= 0.0 or math.log(order) + math.log(own[2]) + rise * last <= goal
+    return Aim(_spread(loss, np.exp(np.minimum(log_weight, 600.0))), reached)
+
+
+def places(
+    found: Flow, *, finer: float = 1.0, fewest: int = _FEWEST, most: int = _MOST
+) -> tuple[float, ...]:
     """eps at which to evaluate a curve, so that chords add about a budget of 1.
 
     A sum of d^3 f is least where all terms are alike, with d as f^{-1/3}: with N panels it is
@@ -101,15 +159,15 @@ def places(found: Flow, *, finer: float = 1.0, fewest: int = _FEWEST) -> tuple[f
         What chords add, over the budget.
     finer : float
         So many times as many panels.
-    fewest : int
-        Panels at the least, before that.
+    fewest, most : int
+        Panels at the least and at the most, before that.
     """
     width = np.diff(found.ends)
     if width.size == 0:
         return ()
     root = np.cbrt(found.density)
     size = float((root * width).sum())
-    panels = min(max(math.sqrt(size**3 / 12.0), fewest), _MOST)
+    panels = min(max(math.sqrt(size**3 / 12.0), fewest), most)
     # Equal numbers for every piece of the table, too: estimates may say that nothing is added.
     even = np.full(width.size, 1.0 / width.size)
     part = even if size <= 0.0 else _EVEN * even + (1.0 - _EVEN) * root * width / size
@@ -119,13 +177,12 @@ def places(found: Flow, *, finer: float = 1.0, fewest: int = _FEWEST) -> tuple[f
     return tuple(np.unique(np.append(found_at[:-1], found.ends[-1])).tolist())
 
 
-def steps(scale: float, reach: float, *, coarse: bool = False) -> Array:
-    """eps from 0 to ``reach`` at which estimates tell the shape of a curve; `coarse`: a third."""
-    parts, growth = (_PARTS / 2.0, _GROWTH**3) if coarse else (_PARTS, _GROWTH)
-    found, step = [0.0], min(scale, reach) / parts
+def steps(scale: float, reach: float) -> Array:
+    """eps from 0 to ``reach`` at which estimates tell the shape of a curve."""
+    found, step = [0.0], min(scale, reach) / _PARTS
     while found[-1] < reach and len(found) < _MOST_STEPS:
         if found[-1] > _NEAR * scale:
-            step *= growth
+            step *= _GROWTH
         found.append(found[-1] + step)
     found[-1] = reach
     return np.array(found)
@@ -199,4 +256,4 @@ def _density(parts: Sequence[Law], at: Array, tilt: float, blur: float) -> Array
     return found * np.exp(np.minimum(log_value - tilt * at, 600.0))
 
 
-__all__ = ["Flow", "Law", "chords", "flow", "joined", "places", "steps"]
+__all__ = ["Aim", "Flow", "Law", "chords", "flow", "joined", "moment_flow", "places", "steps"]

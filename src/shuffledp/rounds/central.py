@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from shuffledp import _check, theorems
 from shuffledp._check import exact
-from shuffledp.arithmetic.balls import arb, float_above, float_below
+from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.arithmetic.intervals import LogInterval
-from shuffledp.bound import Theorem
 from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.errors import ParameterError, not_installed, rejected
 from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
-from shuffledp.propose import dots as proposed
-from shuffledp.rounds.curve import Curve, reach
 from shuffledp.rounds.gaussian import GaussianCurve
-from shuffledp.rounds.loss import NO_LOSS, LossLaw, LossPair
-from shuffledp.rounds.part import Candidate, Dots, Places, Round, shown
-from shuffledp.rounds.renyi import Curves, LawMoments
-from shuffledp.rounds.total import Total
+from shuffledp.rounds.loss import LossLaw, LossPair
+from shuffledp.rounds.part import Candidate, Given, Round
 from shuffledp.values.described import by_name
-from shuffledp.values.work import Beside
 
 U = UNIT_ROUNDOFF
 RelationLike = Relation | str
@@ -73,35 +65,28 @@ def gaussian(
         assumptions=(_GAUSSIAN.format(exact(sigma), exact(sensitivity), _short(said)),),
         upper_theorem=theorems.CENTRAL_GAUSSIAN,
         lower_theorem=theorems.CENTRAL_GAUSSIAN,
-        tail=GaussianTail(mu * (1.0 + 4 * U)),
-        local_renyi=GaussianRenyi(mu * (1.0 + 8 * U)),
-        local_rho=GaussianRenyi(mu * (1.0 + 8 * U))(1.0),
+        **gaussian_renyi(mu * (1.0 + 8 * U)),
     )
 
 
-@dataclass(frozen=True)
-class GaussianTail:
-    """``gaussian_tail`` of one mu."""
+def gaussian_renyi(mu: float) -> dict[str, Any]:
+    """What a ``Round`` knows of Renyi divergences of N(0, 1) and N(mu, 1), as keywords.
 
-    mu: float
-
-    def __call__(self, order: float, epsilon: float) -> float:
-        """At an order, for losses above eps."""
-        return gaussian_tail(order, epsilon, self.mu)
-
-
-@dataclass(frozen=True)
-class GaussianRenyi:
-    """Renyi divergence A mu^2/2 of N(0, 1) and N(mu, 1), rounded up."""
-
-    mu: float
-
-    def __call__(self, order: float) -> float:
-        """At order A."""
-        return 0.5 * order * self.mu * self.mu * (1.0 + 8 * U)
+    Parameters
+    ----------
+    mu : float
+        Sensitivity over standard deviation, rounded up.
+    """
+    renyi = partial(_renyi, mu)
+    return {"tail": partial(_tail, mu), "local_renyi": renyi, "local_rho": renyi(1.0)}
 
 
-def gaussian_tail(order: float, epsilon: float, mu: float) -> float:
+def _renyi(mu: float, order: float) -> float:
+    """A mu^2/2, rounded up."""
+    return 0.5 * order * mu * mu * (1.0 + 8 * U)
+
+
+def _tail(mu: float, order: float, epsilon: float) -> float:
     """log of a bound of A (A-1) int_eps^inf e^{(A-1)x} h(e^x) dx for h of the Gaussian mechanism.
 
     h(e^x) <= P(L > x), L normal with mean mu^2/2 and variance mu^2; by parts the integral is at
@@ -109,8 +94,8 @@ def gaussian_tail(order: float, epsilon: float, mu: float) -> float:
     """
     a, m = arb(order), arb(mu)
     z = (arb(epsilon) - m * m / 2) / m - (a - 1) * m
-    tail = (z / arb(2).sqrt()).erfc() / 2
-    return float_above((a * tail).log() + a * (a - 1) * m * m / 2)
+    beyond = (z / arb(2).sqrt()).erfc() / 2
+    return float_above((a * beyond).log() + a * (a - 1) * m * m / 2)
 
 
 def _relation(given: RelationLike) -> Relation:
@@ -120,92 +105,6 @@ def _relation(given: RelationLike) -> Relation:
 def _short(relation: Relation) -> str:
     """The name of a relation without numbers, or in words."""
     return relation.key if relation.key in PLAIN_KEYS else f'"{relation.words}"'
-
-
-@dataclass(frozen=True, repr=False)
-class Given:
-    """A mechanism given by loss laws that dominate it; no lower end is known of it."""
-
-    label: str
-    pair: LossPair = field(compare=False)
-    key: Hashable
-    relation: Relation = field(kw_only=True)
-    eps0: float = math.inf
-    rtol: float = 5e-4
-    assumptions: tuple[str, ...] = ()
-    upper_theorem: Theorem | None = None
-    lower_theorem: Theorem | None = None
-    at: Mapping[str, float] = field(default_factory=dict, compare=False)
-
-    def __repr__(self) -> str:
-        return shown(type(self).__name__, self.label, self.at, self.relation)
-
-    def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
-        """The pair itself."""
-        del level
-        return _ROUGH.of(self)
-
-    def above(self, places: Places, level: float) -> Dots:
-        """The pair itself."""
-        del places, level
-        return Dots(self.pair, self.pair)
-
-    def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
-        """Nothing is known of the mechanism but an upper bound."""
-        del places, around
-        return NO_LOSS, {}
-
-    def moments(self, orders: tuple[float, ...], rtol: float) -> LawMoments:
-        """Those of the laws themselves."""
-        del orders, rtol
-        return LawMoments(self.pair)
-
-    def pair_moments(self, order: float, rtol: float) -> tuple[float, float]:
-        """Nothing is known from below."""
-        del order, rtol
-        return 0.0, 0.0
-
-    def curves(self) -> Curves:
-        """The pair's own curves."""
-        return _CURVES.of(self)
-
-    def pair_curves(self) -> tuple[Curves, ...]:
-        """None."""
-        return ()
-
-
-def _curves(given: Given) -> Curves:
-    """Those of the laws; curves end where looking at them does, the laws' own losses may not."""
-    bounded = all(law.infinite == 0.0 for law in given.pair)
-    eps0 = max(law.highest for law in given.pair) if bounded else math.inf
-    forward, backward = (Curve(_LawSource(law), eps0=eps0, width=1e-9) for law in given.pair)
-    return Curves(forward, forward if given.pair.symmetric else backward, reach(eps0))
-
-
-def _rough(given: Given) -> tuple[proposed.Law, proposed.Law]:
-    laws = [(law.loss, law.mass, law.infinite, 1) for law in given.pair]
-    return laws[0], laws[0] if given.pair.symmetric else laws[1]
-
-
-_ROUGH: Beside[Given, tuple[proposed.Law, proposed.Law]] = Beside(_rough)
-_CURVES: Beside[Given, Curves] = Beside(_curves)
-
-
-class _LawSource:
-    """The curve of one loss law."""
-
-    def __init__(self, law: LossLaw) -> None:
-        self.law = law
-
-    def log_delta(self, epsilon: float, *, width: float = 1e-9) -> LogInterval:
-        return Total([(self.law, 1)]).log_delta(epsilon, rel=width)
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        return self.log_delta(epsilon).high
-
-    def log_floor(self) -> float:
-        floor = self.law.infinite
-        return float_below(arb(floor).log()) if floor > 0.0 else -math.inf
 
 
 @by_name
@@ -335,4 +234,4 @@ def from_event(event: Any, *, relation: RelationLike, discretization: float = 1e
     return from_pld(pld, relation=said)
 
 
-__all__ = ["Given", "approximate", "from_event", "from_pld", "gaussian"]
+__all__ = ["approximate", "from_event", "from_pld", "gaussian", "gaussian_renyi"]

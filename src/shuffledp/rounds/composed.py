@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,24 +18,23 @@ from shuffledp.rounds.core import Ends, Rounds, joined, worst
 from shuffledp.rounds.dots import Bracket, law_below
 from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through
 from shuffledp.rounds.gdp import dominating_mu
-from shuffledp.rounds.part import UpperMoments
+from shuffledp.rounds.part import RENYI_RTOL, Renyi
 from shuffledp.rounds.pld import composed_pld
-from shuffledp.rounds.posterior import least_loss
 from shuffledp.rounds.total import Total
-from shuffledp.rounds.tradeoff import attained, best_eps, guaranteed
-from shuffledp.rounds.zcdp import best_rho
+from shuffledp.rounds.tradeoff import attained, best_eps, guaranteed, least_loss
+from shuffledp.rounds.zcdp import best_rho, orders_up_to
 from shuffledp.values.described import by_name
 
 U = UNIT_ROUNDOFF
 LARGEST_ORDER = 1e6
-RENYI_RTOL = 1e-3
 GDP_RTOL = 1e-3
-RHO_RTOL = 1e-2
-# Points of a curve below that of all rounds, around the eps that decides a trade-off.
-_TRADEOFF_POINTS = 12
-# Orders for which the dots of rho are placed, between which its search looks: a factor of two apart
-# up to where a pure guarantee says all.
-_RHO_FIRST, _RHO_MOST = 1.001, 14
+# Where a curve below that of all rounds is enclosed: shares of the eps that decides a trade-off.
+_TRADEOFF_SHARES = (0.5, 0.75, 0.9, 0.97, 1.0, 1.03, 1.1, 1.25, 1.5)
+# Orders for which the dots of rho are placed, at the most, among those that are looked at.
+_RHO_MOST, _RHO_NEAR = 10, 1.3
+# Ends of a Renyi divergence so many widths apart are said to be what is cheap.
+_CHEAP = 10.0
+_DEAR = "the best upper end of this order that is cheap: a sharper one takes longer"
 # Lower ends of mu are the largest of what single eps ask for: shares of what delta = 1e-12 takes,
 # and so many on from there to next to the pure guarantee.
 _MU_SHARES, _MU_BEYOND, _NEARLY = np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8]), 5, 0.95
@@ -77,11 +76,13 @@ class Composed(Rounds):
             If the order is outside its domain.
         """
         order = _check.real("order", order, low=1.0 + 1e-9, high=LARGEST_ORDER)
-        low, high = self._lower_renyi(order), self._upper_renyi((order,))(order)
+        low, high = self._lower_renyi((order,))(order), self._upper_renyi((order,))(order)
         cap = self.eps0
         upper = self._upper_theorem(capped=cap <= high and math.isfinite(cap))
         ends = Ends(low, min(high, cap), None, {})
-        return self._bound("renyi", ends, {"order": order}, upper=_through(upper))
+        apart = 0.0 < ends.low < ends.high / (1.0 + _CHEAP * RENYI_RTOL) < math.inf
+        notes = (_DEAR,) if apart else ()
+        return self._bound("renyi", ends, {"order": order}, upper=_through(upper), notes=notes)
 
     def rdp(self, orders: Iterable[float]) -> list[float]:
         """Upper ends of the Renyi divergence at each order, as an RDP accountant adds them up."""
@@ -96,16 +97,18 @@ class Composed(Rounds):
             # As every mechanism of this pure guarantee; its square is among the last floats.
             high, order = math.nextafter(0.5 * pure * pure, math.inf) if pure > 0.0 else 0.0, 8.0
         elif math.isfinite(pure):
-            orders = [_RHO_FIRST]
             # Beyond pure/rho the pure guarantee says all.
             last = 2.0 * pure / max(self._upper_renyi((2.0,))(2.0), 1e-300)
-            while orders[-1] < last and len(orders) < _RHO_MOST:
-                orders.append(2.0 * orders[-1])
-            at = self._upper_renyi(tuple(orders))
-            high, order = best_rho(lambda A: min(at(A), pure), pure=pure, rtol=RHO_RTOL)
+            orders = orders_up_to(last)
+            coarse = self._upper_renyi(orders[:: len(orders) // _RHO_MOST + 1])
+            _, near = best_rho(lambda A: min(coarse(A), pure), pure=pure)
+            # Once more with dots for the orders that ask for it.
+            finer = self._upper_renyi((near / _RHO_NEAR, near))
+            high, order = best_rho(lambda A: min(coarse(A), finer(A), pure), pure=pure)
         else:
             high, order = self._local_rho(), 8.0
-        low = max(self._lower_renyi(A) / A for A in {2.0, order})
+        at = self._lower_renyi((2.0, order))
+        low = max(at(A) / A for A in (2.0, order))
         ends = Ends(low, high, None, {})
         upper = _through(self._upper_theorem(capped=False))
         return self._bound("rho", ends, {}, upper=upper)
@@ -123,9 +126,12 @@ class Composed(Rounds):
             Type I error, 0 < alpha < 1.
         """
         alpha = _check.open_unit("alpha", alpha)
-        reach = min(self.eps0, self._reach(), LARGEST_EPSILON)
-        low = guaranteed(alpha, self.log_upper, self.rough_log_delta, reach)
-        high, witness = self._attained(alpha)
+        end = min(self.eps0, self._reach(), LARGEST_EPSILON)
+        if 0.0 < end < math.inf:
+            low = guaranteed(alpha, self._log_upper_near, self.rough_log_delta, end)
+            high, witness = self._attained(alpha, end)
+        else:
+            low, high, witness = (1.0 - alpha) if end == 0.0 else 0.0, 1.0 - alpha, {}
         ends = Ends(low, high, None, witness)
         return self._bound(
             "beta",
@@ -235,54 +241,43 @@ class Composed(Rounds):
 
     def _upper_renyi(self, orders: tuple[float, ...]) -> Callable[[float], float]:
         """The upper end of all rounds' divergence, the larger one of both directions."""
-        made: list[tuple[UpperMoments, int]] = [
-            (part.moments(orders, RENYI_RTOL), count) for part, count in self.parts
-        ]
+        found = _added_up([(part.renyi(orders), count) for part, count in self.parts])
+        return lambda order: found(order) * (1.0 + 64 * U)
 
-        def at(order: float) -> float:
-            found = [(moments.upper(order), count) for moments, count in made]
-            sums = [sum(count * pair[i] for pair, count in found) for i in (0, 1)]
-            return max(sums) * (1.0 + 64 * U)
-
-        return at
-
-    def _lower_renyi(self, order: float) -> float:
-        found = [(part.pair_moments(order, RENYI_RTOL), count) for part, count in self.parts]
-        return max(sum(count * pair[i] for pair, count in found) for i in (0, 1)) * (1.0 - 64 * U)
+    def _lower_renyi(self, orders: tuple[float, ...]) -> Callable[[float], float]:
+        found = _added_up([(part.renyi_below(orders), count) for part, count in self.parts])
+        return lambda order: found(order) * (1.0 - 64 * U)
 
     def _local_rho(self) -> float:
         """Where no order is the last to look at: reports alone, if theirs grows like the order."""
-        total = math.fsum(count * part.curves().rho for part, count in self.parts)
-        return total * (1.0 + 16 * U)
+        return math.fsum(count * part.rho for part, count in self.parts) * (1.0 + 16 * U)
 
     def _reach(self) -> float:
-        """An eps beyond which delta is next to nothing."""
-        return self.epsilon(delta=1e-12).upper if self.rounds > 0 else 0.0
+        """About an eps beyond which delta is next to nothing."""
+        return self._plan.epsilon(math.log(1e-12))
 
-    def _attained(self, alpha: float) -> tuple[float, dict[str, Any]]:
+    def _log_upper_near(self, epsilon: float) -> float:
+        """The upper end of log delta, with dots for this eps alone."""
+        target = max(self.rough_log_delta(epsilon), _MU_LEAST)
+        above, _ = self._above(self._for(target, 1.0), self._plan.level(target))
+        return worst(above, epsilon, self._width).high
+
+    def _attained(self, alpha: float, end: float) -> tuple[float, dict[str, Any]]:
         """Upper bound of the trade-off function, from one pair of neighbouring datasets.
 
         The curve of the laws below that pair's is itself enclosed at some eps, and a law is put
         below these values.
         """
-        end = min(self._reach(), self.eps0, LARGEST_EPSILON)
-        if not 0.0 < end < math.inf:
-            return 1.0 - alpha, {}
-        rung = self._rung(end)
-        laws, witness = self._below(self._for_all(rung), around=0.2 * end / self.rounds)
-        totals = [Total(parts) for parts in laws]
-        near = best_eps(alpha, totals[0].floats.log_delta, end)
-        eps = np.unique([0.0, *(near * np.linspace(0.6, 1.4, _TRADEOFF_POINTS)), 0.25 * near, end])
-        eps = eps[eps <= end].tolist()
+        near = best_eps(alpha, self.rough_log_delta, end)
+        target = max(self.rough_log_delta(near), _MU_LEAST)
+        laws, witness = self._below(self._for(target, 1.0), around=near / self.rounds)
+        eps = sorted({0.0, *(near * share for share in _TRADEOFF_SHARES), end})
+        eps = [e for e in eps if e <= end]
         ends = []
-        for one in totals:
+        for one in map(Total, laws):
             found = [one.log_delta(e, rel=1e-3) for e in eps]
-            ends.append(
-                Bracket(
-                    [arb(x.low).exp().lower() if x.low != -math.inf else arb(0) for x in found],
-                    [arb(x.high).exp().upper() if x.high != -math.inf else arb(0) for x in found],
-                )
-            )
+            low, high = ([_exp(x[i]) for x in found] for i in (0, 1))
+            ends.append(Bracket([x.lower() for x in low], [x.upper() for x in high]))
         pair = law_below(eps, ends[0], ends[-1], arb(0))
         return min(attained(alpha, law) for law in pair), witness
 
@@ -303,6 +298,20 @@ class Composed(Rounds):
                 if log_delta_gaussian(mu, e).high <= low:
                     best = max(best, mu)
         return best
+
+
+def _exp(log: float) -> arb:
+    return arb(0) if log == -math.inf else arb(log).exp()
+
+
+def _added_up(made: Sequence[tuple[Renyi, int]]) -> Callable[[float], float]:
+    """The larger direction's sum over all rounds."""
+
+    def at(order: float) -> float:
+        found = [(divergence(order), count) for divergence, count in made]
+        return max(sum(count * pair[i] for pair, count in found) for i in (0, 1))
+
+    return at
 
 
 def _through(theorem: Theorem | None) -> Theorem | None:

@@ -304,16 +304,17 @@ class Rounds(Accountant):
         upper: Theorem | None,
         lower: Theorem | None = None,
         logs: tuple[float | None, float | None] = (None, None),
+        notes: tuple[str, ...] = (),
     ) -> Bound:
         refuse_contradiction(ends.low, ends.high)
         if lower is None and ends.low > 0.0:
             lower = joined([part.lower_theorem for part, _ in self.parts], theorems.REPETITION)
         shared = _shared([part.at for part, _ in self.parts])
-        notes = []
+        said = list(notes)
         if upper is theorems.LOCAL:
-            notes.append("the pure guarantees of all rounds, added up, are the active bound")
+            said.append("the pure guarantees of all rounds, added up, are the active bound")
         if quantity == "epsilon" and ends.width is not None and ends.width > self.rtol:
-            notes.append(
+            said.append(
                 f"numerical width {ends.width:.1e} of the composition: the {self.rtol:.0e} asked "
                 "for was not reached in bounded work"
             )
@@ -326,7 +327,7 @@ class Rounds(Accountant):
             upper_theorem=upper if math.isfinite(ends.high) else None,
             relation=self.relation,
             assumptions=self.assumptions(),
-            notes=tuple(notes),
+            notes=tuple(said),
             log_lower=logs[0],
             log_upper=logs[1],
             upper_width=ends.width,

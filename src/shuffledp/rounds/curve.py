@@ -12,6 +12,7 @@ import numpy as np
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE
+from shuffledp.propose.interpolated import Interpolated
 from shuffledp.propose.roots import bracketed_root
 from shuffledp.rounds.dots import BITS, Bracket
 from shuffledp.rounds.loss import Array
@@ -22,7 +23,7 @@ LOWEST_LEVEL = -600.0
 _EDGE = 1e-3
 # A curve that is 0 from a smaller eps0 on is 0 from here on: quotients of differences are floats.
 _SHORTEST = 1e-270
-# Where the one estimate is so low nobody asks for the other, which takes longer.
+# Where the one bound is so low nobody asks for the sharper one, which takes longer.
 _FAR_DOWN = -60.0
 # Estimates of log delta are better than these: beyond the one a bound is not worth evaluating,
 # and where a certified value is below an estimate by the other no better one is looked for.
@@ -95,6 +96,23 @@ class Envelope:
     sharper: Sharper | None = None
     slow: bool = False
 
+    def __post_init__(self) -> None:
+        first = self.groups[0]
+        self._about = Interpolated(lambda e: max(one.rough_log_delta(e) for one in first))
+        self._gain = Interpolated(self._gained)
+
+    def _gained(self, epsilon: float) -> float:
+        """About log of the sharper bound over the groups', which changes slowly; inf for none."""
+        found = self._about(epsilon)
+        if self.sharper is None or found < _FAR_DOWN:
+            return math.inf
+        gained = self.sharper.rough(epsilon) - found
+        return gained if gained < _HOPELESS else math.inf
+
+    def _promised(self, epsilon: float) -> float:
+        """About the sharper bound; inf where there is none."""
+        return self._about(epsilon) + self._gain(epsilon)
+
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """Bracket of the least of the groups' maxima; of the sharper bound its value alone.
 
@@ -102,11 +120,12 @@ class Envelope:
         """
         if self.sharper is None:
             return self._of_groups(epsilon, width)
-        rough = max(source.rough_log_delta(epsilon) for source in self.groups[0])
-        promised = self.sharper.rough(epsilon)
+        rough, promised = self._about(epsilon), self._promised(epsilon)
         if promised > rough + _HOPELESS or (self.slow and promised > rough - _CLEAR):
             found = self._of_groups(epsilon, width)
-            if found.high <= promised + (_CLEAR if self.slow else 0.0):
+            # Without a promise: that is hopeless unless the groups' estimate was too low.
+            enough = rough + _HOPELESS if promised == math.inf else promised
+            if found.high <= enough + (_CLEAR if self.slow else 0.0):
                 return found
         high = self.sharper.log_upper(epsilon)
         if high < rough - _CLEAR:
@@ -127,10 +146,7 @@ class Envelope:
 
     def rough_log_delta(self, epsilon: float) -> float:
         """The largest estimate of the first group, or the sharper bound's where it is less."""
-        found = max(source.rough_log_delta(epsilon) for source in self.groups[0])
-        if self.sharper is None or found < _FAR_DOWN:
-            return found
-        return min(found, self.sharper.rough(epsilon))
+        return min(self._about(epsilon), self._promised(epsilon))
 
     def log_floor(self) -> float:
         """The largest floor of the first group."""

@@ -39,26 +39,52 @@ def log_delta_gaussian(mu: float, epsilon: float) -> LogInterval:
 
 
 class GaussianCurve:
-    """The Gaussian mechanism's curve as a source.
+    """Gaussian noise on a sum, or on one that holds an example with probability q: a source.
+
+    H_a of P = (1 - q) N(0, 1) + q N(mu, 1) and Q = N(0, 1), a = e^eps. With delta_mu the curve of
+    the Gaussian mechanism:
+
+        H_a(P || Q) = q delta_mu(log(1 + (a - 1)/q)),
+        H_a(Q || P) = c delta_mu(log(a q/c)),  c = 1 - a (1 - q), and 0 where c <= 0.
+
+    (docs/theory-batches.md, Lemma 2.1.)
 
     Parameters
     ----------
     sensitivity, sigma : float
         mu is their exact quotient.
+    rate : float
+        q, 0 < q <= 1.
+    added : bool
+        True for H_a(Q || P): what adding the example shows.
     """
 
-    def __init__(self, sensitivity: float, sigma: float = 1.0) -> None:
-        self.sensitivity, self.sigma = sensitivity, sigma
+    def __init__(
+        self, sensitivity: float, sigma: float = 1.0, *, rate: float = 1.0, added: bool = False
+    ) -> None:
+        self.sensitivity, self.sigma, self.rate, self.added = sensitivity, sigma, rate, added
 
     def log_delta(self, epsilon: float, *, width: float = 1.0) -> LogInterval:
         """Certified bracket, some 1e-13 wide."""
         del width
-        return enclosed(
-            lambda: delta_gaussian(arb(self.sensitivity) / arb(self.sigma), arb(epsilon))
-        )
+        return enclosed(lambda: self._value(epsilon))
+
+    def _value(self, epsilon: float) -> arb:
+        mu, q, eps = arb(self.sensitivity) / arb(self.sigma), arb(self.rate), arb(epsilon)
+        if self.rate == 1.0:
+            return delta_gaussian(mu, eps)
+        if not self.added:
+            return q * delta_gaussian(mu, (eps.expm1() / q).log1p())
+        c = q - eps.expm1() * (1 - q)
+        if c <= 0:
+            return arb(0)
+        if not c > 0:
+            # delta_mu <= 1.
+            return arb.max(c, arb(0)).union(arb(0))
+        return c * delta_gaussian(mu, eps + (q / c).log())
 
     def rough_log_delta(self, epsilon: float) -> float:
-        """The value itself."""
+        """The upper end."""
         return self.log_delta(epsilon).high
 
     def log_floor(self) -> float:

@@ -11,7 +11,6 @@ from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import log_above
 from shuffledp.rounds.curve import Curve
 from shuffledp.rounds.gaussian import delta_gaussian, log_delta_gaussian, mu_through
-from shuffledp.rounds.renyi import Curves
 
 # The most points, each a certified value of both curves, and how many to begin with.
 _MOST_POINTS = 1000
@@ -22,7 +21,7 @@ _GROWTHS = 60
 _PRECISION = 256
 
 
-def dominating_mu(curves: Curves, *, slack: float, rtol: float) -> float:
+def dominating_mu(curves: tuple[Curve, Curve], *, slack: float, rtol: float) -> float:
     """A mu with h(e^eps) <= h_mu(e^eps) + slack at every real eps; inf if none was found.
 
     On each panel the chord through the upper values, less the slack, must be below a tangent of
@@ -31,7 +30,7 @@ def dominating_mu(curves: Curves, *, slack: float, rtol: float) -> float:
     last = _last(curves, slack)
     if last is None:
         return math.inf
-    start = min(curves.forward.scale, last) / 4.0
+    start = min(curves[0].scale, last) / 4.0
     eps = [0.0, *np.geomspace(start, last, _START)[:-1].tolist(), last]
     mu = 0.0
     while True:
@@ -63,30 +62,26 @@ def _mu_of_points(eps: Sequence[float], values: Sequence[float], rtol: float) ->
     return mu
 
 
-def _high(curves: Curves, eps: float) -> float:
+def _high(curves: tuple[Curve, Curve], eps: float) -> float:
     """log of the upper end of the larger curve."""
-    if curves.symmetric:
-        return curves.forward.at(eps).high
-    return max(curves.forward.at(eps).high, curves.backward.at(eps).high)
+    return max(curve.at(eps).high for curve in dict.fromkeys(curves))
 
 
-def _last(curves: Curves, slack: float) -> float | None:
+def _last(curves: tuple[Curve, Curve], slack: float) -> float | None:
     """The eps beyond which there is nothing left to cover; None if there is no such eps."""
+    last = curves[0].last
     # A curve may end beyond where it is looked at.
-    ends: list[Curve] = [curves.forward, curves.backward]
-    if max(curve.eps0 for curve in ends) <= curves.last:
-        return curves.last
+    if max(curve.eps0 for curve in curves) <= last:
+        return last
     if slack <= 0.0:
         return None
-    high = curves.forward.scale
-    while high < curves.last:
-        if _high(curves, high) <= math.log(slack):
-            return high
-        high = min(2.0 * high, curves.last)
+    high = curves[0].scale
+    while high < last and _high(curves, high) > math.log(slack):
+        high = min(2.0 * high, last)
     return high if _high(curves, high) <= math.log(slack) else None
 
 
-def _log_excess(curves: Curves, eps: float, slack: float) -> float:
+def _log_excess(curves: tuple[Curve, Curve], eps: float, slack: float) -> float:
     """log of an upper value of (h - slack)_+."""
     high = _high(curves, eps)
     if slack <= 0.0 or high == -math.inf:

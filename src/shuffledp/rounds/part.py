@@ -1,21 +1,23 @@
-"""Parts of a composition: what a round is, given by certified curves or by loss laws themselves."""
+"""Rounds: what one mechanism of a composition is, by certified curves or by loss laws."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.balls import arb, float_below
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Theorem
 from shuffledp.neighbours import Relation
 from shuffledp.propose import dots as proposed
 from shuffledp.randomizers.concentrated import pure_rho
-from shuffledp.rounds.curve import Curve, Envelope, Sharper, Source, reach
+from shuffledp.rounds.curve import LOWEST_LEVEL, Curve, Envelope, Sharper, Source
 from shuffledp.rounds.dots import law_above, law_below
-from shuffledp.rounds.loss import NO_LOSS, LossPair
-from shuffledp.rounds.renyi import Curves, Moments, Tail
+from shuffledp.rounds.loss import NO_LOSS, LossLaw, LossPair
+from shuffledp.rounds.renyi import Tail, lower_renyi, upper_renyi
+from shuffledp.rounds.total import Total
 from shuffledp.values.work import Answers, Beside
 
 # Relative width of delta at each dot: a fifth of the width of eps that is aimed at by default.
@@ -23,12 +25,19 @@ WIDTH = 1e-4
 # A lower law of fewer dots says nothing; where the first gap is so many times the next it is filled
 # by halving.
 _FEWEST, _GAP, _HALVINGS = 3, 8.0, (6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5)
-
-# The most dots of a Renyi divergence; of curves whose values take ten to a hundred times as long a
-# twentieth: what follows from these is the best that is cheap.
-_MOST, _MOST_SLOW = 480, 32
+# Relative width of Renyi divergences that is aimed at, with at most so many dots, which take half a
+# second; of curves whose values take ten to a hundred times as long there are fewer, and what
+# follows from these is the best that is cheap.
+RENYI_RTOL = 1e-3
+_MOST, _MOST_SLOW = 140, 24
+# How far down curves are followed for Renyi divergences, as far as an order needs and no farther.
+_LEVELS, _LEVELS_SLOW = (-60.0, -240.0, LOWEST_LEVEL), (-60.0, -160.0)
+# Panels of a Renyi divergence at the least; and the part of its width that chords above may take,
+# as chords continued below a curve lose 3.5 times as much.
+_FEWEST_RENYI, _ABOVE = 24, 0.25
 
 Places = tuple[float, ...]
+Renyi = Callable[[float], tuple[float, float]]
 
 
 class Dots(NamedTuple):
@@ -36,52 +45,6 @@ class Dots(NamedTuple):
 
     above: LossPair
     below: LossPair
-
-
-class Part(Protocol):
-    """One mechanism of a composition."""
-
-    label: str
-    relation: Relation
-    eps0: float
-    rtol: float
-    assumptions: tuple[str, ...]
-    upper_theorem: Theorem | None
-    lower_theorem: Theorem | None
-    at: Mapping[str, float]
-    key: Hashable
-
-    def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
-        """About the loss laws of both directions, followed down to e^level, in floats."""
-        ...
-
-    def above(self, places: Places, level: float) -> Dots:
-        """A dominating pair with dots at the places, and beyond where that is not far enough."""
-        ...
-
-    def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
-        """A pair below the curves of one pair of neighbours, and which neighbours these are."""
-        ...
-
-    def curves(self) -> Curves:
-        """The upper curves in both directions."""
-        ...
-
-    def moments(self, orders: tuple[float, ...], rtol: float) -> UpperMoments:
-        """Upper ends of Renyi divergences, with dots for these orders."""
-        ...
-
-    def pair_moments(self, order: float, rtol: float) -> tuple[float, float]:
-        """Lower ends of both directions' Renyi divergence, each of one pair of neighbours."""
-        ...
-
-
-class UpperMoments(Protocol):
-    """Upper ends of a part's Renyi divergences."""
-
-    def upper(self, order: float) -> tuple[float, float]:
-        """Of both directions, at an order."""
-        ...
 
 
 class Candidate(NamedTuple):
@@ -92,28 +55,141 @@ class Candidate(NamedTuple):
     witness: dict[str, Any]
 
 
-@dataclass(frozen=True, repr=False)
-class Round:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Part:
+    """One mechanism of a composition.
+
+    Attributes
+    ----------
+    label : str
+        For a reader.
+    key : hashable
+        Equal for equal rounds, whose repetitions are counted together.
+    relation : Relation
+        Which datasets are neighbours.
+    eps0 : float
+        Pure guarantee in nats, inf if there is none.
+    rtol : float
+        Relative width of eps that is worth the time.
+    assumptions, upper_theorem, lower_theorem, at
+        As in ``Bound``, of one round.
+    """
+
+    label: str
+    key: Hashable
+    relation: Relation
+    eps0: float = math.inf
+    rtol: float = 5e-4
+    assumptions: tuple[str, ...] = ()
+    upper_theorem: Theorem | None = None
+    lower_theorem: Theorem | None = None
+    at: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    def __repr__(self) -> str:
+        fixed = "".join(f", {name}={value:g}" for name, value in self.at.items())
+        name = type(self).__name__
+        return f"{name}({self.label!r}{fixed}, relation={self.relation.key!r})"
+
+    def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
+        """About the loss laws of both directions, followed down to e^level, in floats."""
+        raise NotImplementedError
+
+    def above(self, places: Places, level: float) -> Dots:
+        """A dominating pair with dots at the places, and beyond where that is not far enough."""
+        raise NotImplementedError
+
+    def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
+        """A pair below the curves of one pair of neighbours, and which neighbours these are."""
+        del places, around
+        return NO_LOSS, {}
+
+    def curves(self) -> tuple[Curve, Curve]:
+        """The upper curves in both directions; one object where both are the same."""
+        raise NotImplementedError
+
+    def renyi(self, orders: tuple[float, ...]) -> Renyi:
+        """Upper ends of both directions' Renyi divergence, with dots for these orders."""
+        raise NotImplementedError
+
+    def renyi_below(self, orders: tuple[float, ...]) -> Renyi:
+        """Lower ends of both directions' Renyi divergence, of one pair of neighbours."""
+        del orders
+        return lambda _: (0.0, 0.0)
+
+    @property
+    def rho(self) -> float:
+        """The Renyi divergence is at most this times the order; inf where that is not known."""
+        return pure_rho(self.eps0)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Given(Part):
+    """A mechanism given by loss laws that dominate it; no lower end is known of it."""
+
+    pair: LossPair = field(compare=False)
+
+    def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
+        """The pair itself."""
+        del level
+        forward, backward = ((law.loss, law.mass, law.infinite, 1) for law in self.pair)
+        return forward, forward if self.pair.symmetric else backward
+
+    def above(self, places: Places, level: float) -> Dots:
+        """The pair itself."""
+        del places, level
+        return Dots(self.pair, self.pair)
+
+    def renyi(self, orders: tuple[float, ...]) -> Renyi:
+        """Those of the laws themselves."""
+        del orders
+        return lambda order: upper_renyi(self.pair, order, last=math.inf, tail=None)
+
+    def curves(self) -> tuple[Curve, Curve]:
+        """The pair's own curves; they end where looking at them does, its losses may not."""
+        return _WORK.of(self).answer("curves", self._curves)
+
+    def _curves(self) -> tuple[Curve, Curve]:
+        bounded = all(law.infinite == 0.0 for law in self.pair)
+        eps0 = max(law.highest for law in self.pair) if bounded else math.inf
+        made = [Curve(_LawSource(law), eps0=eps0, width=_EXACT) for law in self.pair]
+        return made[0], made[0] if self.pair.symmetric else made[1]
+
+
+# Relative width of a value of a law's own curve, which is a short sum.
+_EXACT = 1e-9
+
+
+class _LawSource:
+    """The curve of one loss law."""
+
+    def __init__(self, law: LossLaw) -> None:
+        self.law = law
+
+    def log_delta(self, epsilon: float, *, width: float = _EXACT) -> LogInterval:
+        return Total([(self.law, 1)]).log_delta(epsilon, rel=width)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        return self.log_delta(epsilon).high
+
+    def log_floor(self) -> float:
+        floor = self.law.infinite
+        return float_below(arb(floor).log()) if floor > 0.0 else -math.inf
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Round(Part):
     """A mechanism given by its certified curves.
 
     Rounds are equal if their keys and numbers are; curves are not compared.
 
     Attributes
     ----------
-    label : str
-        For a reader.
     groups : sequence of sequences of Source
         Upper bounds: the maximum over a group is one; groups are in order of preference.
     candidates : tuple of Candidate, or callable
         Pairs of neighbours for the lower end; what returns them, if they take time to make.
-    eps0 : float
-        Pure guarantee in nats, inf if there is none.
-    relation : Relation
-        Of which the curves are.
     width : float
         Relative width of delta asked for at each dot.
-    rtol : float
-        Relative width of eps that is worth the time.
     slow : bool
         Whether the sharper bound takes longer than the groups' own values.
     sharper : Sharper, optional
@@ -129,27 +205,17 @@ class Round:
         It is at most this times the order; inf where that is not known.
     """
 
-    label: str
     groups: Sequence[Sequence[Source]] = field(compare=False)
-    candidates: tuple[Candidate, ...] | Callable[[], tuple[Candidate, ...]] = field(compare=False)
-    eps0: float
-    key: Hashable
-    relation: Relation = field(kw_only=True)
-    assumptions: tuple[str, ...] = ()
-    upper_theorem: Theorem | None = None
-    lower_theorem: Theorem | None = None
-    at: Mapping[str, float] = field(default_factory=dict, compare=False)
+    candidates: tuple[Candidate, ...] | Callable[[], tuple[Candidate, ...]] = field(
+        default=(), compare=False
+    )
     width: float = WIDTH
-    rtol: float = 5e-4
     slow: bool = False
     sharper: Sharper | None = field(default=None, compare=False)
     backward_groups: Sequence[Sequence[Source]] | None = field(default=None, compare=False)
     tail: Tail | None = field(default=None, compare=False)
     local_renyi: Callable[[float], float] | None = field(default=None, compare=False)
     local_rho: float = field(default=math.inf, compare=False)
-
-    def __repr__(self) -> str:
-        return shown("Round", self.label, self.at, self.relation)
 
     def curve(self, *, backward: bool = False) -> Curve:
         """The upper curve, evaluated as far as it was needed until now."""
@@ -160,6 +226,10 @@ class Round:
             ("curve", other), lambda: self._curve(Envelope(groups, sharper, self.slow))
         )
 
+    def curves(self) -> tuple[Curve, Curve]:
+        """The upper curves; one for both directions where the relation is symmetric."""
+        return self.curve(), self.curve(backward=True)
+
     def _curve(self, source: Source) -> Curve:
         return Curve(source, eps0=self.eps0, width=self.width)
 
@@ -168,7 +238,7 @@ class Round:
         return _WORK.of(self).answer(("roughly", level), lambda: self._roughly(level))
 
     def _roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
-        curves = self.curve(), self.curve(backward=True)
+        curves = self.curves()
         eps = proposed.steps(
             min(curve.scale for curve in curves), max(curve.end(level) for curve in curves)
         )
@@ -182,17 +252,17 @@ class Round:
         return _WORK.of(self).answer(("above", places, level), lambda: self._above(places, level))
 
     def _above(self, places: Places, level: float) -> Dots:
-        curve = self.curve()
+        curve, other = self.curves()
         eps = curve.followed(places, level)
-        if self.backward_groups is None:
-            values = mirror = curve.values_at(eps)
-            pair = law_above(eps, values.high)
-        else:
-            other = self.curve(backward=True)
+        if other is not curve:
             eps = other.followed(eps, level)
-            values, mirror = curve.values_at(eps), other.values_at(eps)
-            pair = law_above(eps, values.high, mirror.high)
+        values = mirror = curve.values_at(eps)
+        if other is not curve:
+            mirror = other.values_at(eps)
+        pair = law_above(eps, values.high, None if other is curve else mirror.high)
         return Dots(pair, law_below(eps, values, mirror, arb(0)))
+
+    # -------------------------------------------------------------------- one pair of neighbours
 
     def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
         """Of the candidate whose delta at eps = around is largest, by the estimate."""
@@ -216,76 +286,75 @@ class Round:
             sides = (candidate.forward, candidate.backward)
             return max(side.rough_log_delta(around) for side in sides)
 
-        return max(range(len(self._pairs())), key=lambda i: size(self._pairs()[i]))
+        pairs = self._pairs()
+        return max(range(len(pairs)), key=lambda i: size(pairs[i])) if len(pairs) > 1 else 0
 
     def _below(self, index: int, places: Places) -> LossPair:
-        sides = self.pair_curves()[index][:2]
-        eps = [e for e in joined_to_0(places) if e < sides[0].last]
-        eps = eps if len(eps) == len(places) else [*eps, sides[0].last]
-        first = sides[0].values_at(eps)
-        second = first if sides[1] is sides[0] else sides[1].values_at(eps)
-        return law_below(eps, first, second, floor_of(*sides))
+        candidate = self._pairs()[index]
+        first, second = sides = _WORK.of(self).answer(("pair", index), lambda: self.both(candidate))
+        eps = [e for e in joined_to_0(places) if e < first.last]
+        eps = eps if len(eps) == len(places) else [*eps, first.last]
+        values = first.values_at(eps)
+        mirror = values if second is first else second.values_at(eps)
+        least = min(curve.floor for curve in sides)
+        floor = arb(least).exp().lower() if least > -math.inf else arb(0)
+        return law_below(eps, values, mirror, floor)
 
-    def curves(self) -> Curves:
-        """The upper curves; one for both directions where the relation is symmetric."""
-        last = reach(self.eps0)
-        return Curves(
-            self.curve(),
-            self.curve(backward=True),
-            last,
-            self.tail,
-            self.local_renyi,
-            min(self.local_rho, pure_rho(self.eps0)),
-        )
-
-    def moments(self, orders: tuple[float, ...], rtol: float) -> Moments:
-        """By chords through the upper curves."""
-        return _WORK.of(self).answer(
-            ("moments", orders, rtol),
-            lambda: Moments(self.curves(), orders, rtol=rtol, most=self._most),
-        )
-
-    def pair_moments(self, order: float, rtol: float) -> tuple[float, float]:
-        """Of the candidate whose integrand is the largest, by estimates at its scale."""
-        pairs = self.pair_curves()
-        if not pairs:
-            return 0.0, 0.0
-
-        def size(pair: Curves) -> float:
-            eps = pair.forward.scale
-            return max(pair.forward.rough(eps), pair.backward.rough(eps))
-
-        best = max(pairs, key=size)
-        return Moments(best, (order,), rtol=rtol, most=self._most).lower(order)
-
-    @property
-    def _most(self) -> int:
-        """The most dots of a Renyi divergence."""
-        return _MOST_SLOW if self.slow else _MOST
-
-    def pair_curves(self) -> tuple[Curves, ...]:
-        """Those of all candidates."""
-        return _WORK.of(self).answer("pairs", lambda: tuple(map(self._both, self._pairs())))
-
-    def _both(self, candidate: Candidate) -> Curves:
+    def both(self, candidate: Candidate) -> tuple[Curve, Curve]:
+        """Both directions' curves of a pair of neighbours; one object where they are the same."""
         forward = self._curve(candidate.forward)
         same = candidate.backward is candidate.forward
-        return Curves(forward, forward if same else self._curve(candidate.backward), forward.last)
+        return forward, forward if same else self._curve(candidate.backward)
+
+    # ---------------------------------------------------------------------- Renyi divergences
+
+    @property
+    def rho(self) -> float:
+        """By the pure guarantee, or by one report alone."""
+        return min(self.local_rho, pure_rho(self.eps0))
+
+    def renyi(self, orders: tuple[float, ...]) -> Renyi:
+        """By chords through the upper curves, or by one report alone where that is less."""
+        pair = self.above(self._for_orders(orders), 0.0).above
+
+        def at(order: float) -> tuple[float, float]:
+            local = math.inf if self.local_renyi is None else self.local_renyi(order)
+            found = upper_renyi(pair, order, last=self.eps0, tail=self.tail)
+            return min(found[0], local), min(found[1], local)
+
+        return at
+
+    def renyi_below(self, orders: tuple[float, ...]) -> Renyi:
+        """Of the candidate whose delta is the largest where the curve has fallen by e."""
+        pair, _ = self.below(self._for_orders(orders), self.curve().scale)
+        return lambda order: lower_renyi(pair, order)
+
+    def _for_orders(self, orders: tuple[float, ...]) -> Places:
+        return _WORK.of(self).answer(("orders", orders), lambda: self._dots(orders))
+
+    def _dots(self, orders: tuple[float, ...]) -> Places:
+        """By estimates: where chords add the most to some orders' moments.
+
+        Orders that look too far down are not aimed at, unless all do: of them the dots give what
+        they give.
+        """
+        aims: list[proposed.Aim] = []
+        for level in _LEVELS_SLOW if self.slow else _LEVELS:
+            rough = self.roughly(level)
+            aims = [
+                proposed.moment_flow(law, order, _ABOVE * RENYI_RTOL, self.eps0, self.tail)
+                for law in (rough if self.backward_groups is not None else rough[:1])
+                for order in orders
+            ]
+            if all(aim.reached for aim in aims):
+                break
+        kept = [aim for aim in aims if aim.reached] or aims[:1]
+        flow = proposed.joined([(aim.flow, 1.0) for aim in kept])
+        most = _MOST_SLOW if self.slow else _MOST
+        return proposed.places(flow, fewest=min(_FEWEST_RENYI, most), most=most)
 
 
-_WORK: Beside[Round, Answers] = Beside(lambda _: Answers())
-
-
-def shown(kind: str, label: str, at: Mapping[str, float], relation: Relation) -> str:
-    """What a part is, in a line: its kind, its label, what is fixed."""
-    fixed = "".join(f", {name}={value:g}" for name, value in at.items())
-    return f"{kind}({label!r}{fixed}, relation={relation.key!r})"
-
-
-def floor_of(*curves: Curve) -> arb:
-    """A lower bound of all of some curves at every eps."""
-    least = min(curve.floor for curve in curves)
-    return arb(least).exp().lower() if least > -math.inf else arb(0)
+_WORK: Beside[Part, Answers] = Beside(lambda _: Answers())
 
 
 def joined_to_0(places: Places) -> Places:
@@ -296,13 +365,14 @@ def joined_to_0(places: Places) -> Places:
 
 
 __all__ = [
+    "RENYI_RTOL",
     "WIDTH",
     "Candidate",
     "Dots",
+    "Given",
     "Part",
     "Places",
+    "Renyi",
     "Round",
-    "floor_of",
     "joined_to_0",
-    "shown",
 ]

@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
 from shuffledp.errors import NotCertified
-from shuffledp.rounds.central import Given
 from shuffledp.rounds.curve import Curve, Envelope, Sharper
 from shuffledp.rounds.dots import BITS, Bracket, law_above, law_below
 from shuffledp.rounds.loss import NO_LOSS, LossPair
-from shuffledp.rounds.part import Part, Places, Round, joined_to_0
+from shuffledp.rounds.part import Given, Places, Round, joined_to_0
 from shuffledp.rounds.plan import Plan
 from shuffledp.rounds.total import losses_of
 
@@ -42,7 +41,7 @@ _FAR = (0.1, 0.3, 1.0, 3.0, 10.0, 20.0, 40.0)
 Ends = tuple[tuple[float, ...], tuple[float, ...]]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class StatedRound(Given):
     """A round given by values of its curves at dots.
 
@@ -121,7 +120,7 @@ def stated(
     if bound is not None and bound.many:
         room = _ROOM_COVERED if part.slow else _ROOM_MANY
     asked = replace(part, groups=[part.groups[0]], sharper=bound, key=("stated", part.key))
-    plan = Plan([(cast("Part", asked), rounds)], part.rtol)
+    plan = Plan([(asked, rounds)], part.rtol)
     places, curve = plan.for_target(0, log_target, 1.0), asked.curve()
     eps = curve.followed(places, plan.level(log_target))
     values = [_outward(x, room) for x in curve.values_at(eps).high]
@@ -162,10 +161,8 @@ def _with_lower(made: StatedRound, part: Round, places: Places, room: float) -> 
     candidate = part.candidate(part.curve().scale)
     if candidate is None:
         return made
-    forward = Curve(candidate.forward, eps0=part.eps0, width=part.width)
-    curves = [forward]
-    if candidate.backward is not candidate.forward:
-        curves.append(Curve(candidate.backward, eps0=part.eps0, width=part.width))
+    forward, backward = part.both(candidate)
+    curves = [forward] if backward is forward else [forward, backward]
     dots = [e for e in joined_to_0(places) if e < _BELOW_EPS0 * forward.last]
     if len(dots) < len(places):
         dots.append(_BELOW_EPS0 * forward.last)

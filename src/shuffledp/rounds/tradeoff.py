@@ -1,4 +1,4 @@
-"""The trade-off function: least type II error of any test with a given type I error.
+"""What an attacker attains: the trade-off function, and the loss that is hardly ever exceeded.
 
 f(alpha) = sup over a >= 0 of 1 - h(a) - a alpha (Dong, Roth, Su 2022, Proposition 6), so every
 upper value of h gives a lower bound of f, and a curve below h one above f.
@@ -32,10 +32,13 @@ def guaranteed(alpha: float, log_upper: Curve, roughly: Curve, last: float) -> f
     last : float
         No eps beyond it is tried.
     """
+
+    def mirrored(eps: float) -> float:
+        return math.exp(-eps) * (1.0 - math.exp(roughly(eps)) - alpha)
+
     value = arb(0)
-    for eps in {0.0, best_eps(alpha, roughly, last), _best_mirrored(alpha, roughly, last), last}:
-        left = 1 - arb(log_upper(eps)).exp() if log_upper(eps) != -math.inf else arb(1)
-        a, error = arb(eps).exp(), arb(alpha)
+    for eps in {best_eps(alpha, roughly, last), _largest(mirrored, 0.0, last)}:
+        left, a, error = 1 - arb(log_upper(eps)).exp(), arb(eps).exp(), arb(alpha)
         value = arb.max(value, arb.max(left - a * error, (left - error) / a))
     return max(0.0, min(float_below(value), 1.0 - alpha))
 
@@ -44,22 +47,18 @@ def best_eps(alpha: float, roughly: Curve, last: float) -> float:
     """About the eps >= 0 with the largest 1 - delta(eps) - e^eps alpha."""
     # e^eps alpha <= 1 is needed for it to be positive.
     end = min(last, -math.log(alpha))
-    return _largest(lambda eps: 1.0 - math.exp(roughly(eps)) - math.exp(eps) * alpha, end)
+    return _largest(lambda eps: 1.0 - math.exp(roughly(eps)) - math.exp(eps) * alpha, 0.0, end)
 
 
-def _best_mirrored(alpha: float, roughly: Curve, last: float) -> float:
-    return _largest(lambda eps: math.exp(-eps) * (1.0 - math.exp(roughly(eps)) - alpha), last)
-
-
-def _largest(function: Curve, last: float) -> float:
-    """Where golden sections on [0, last] find the largest value."""
-    low, high = 0.0, last
+def _largest(function: Curve, low: float, high: float) -> float:
+    """Where golden sections find the largest value of a concave function, or one of its ends."""
+    ends, near = (low, high), 1e-6 * (low + high)
     inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
     found = [function(x) for x in inner]
     for _ in range(_STEPS):
-        if high - low <= 1e-6 * (last + high):
+        if high - low <= near:
             break
-        if found[0] >= found[1]:
+        if found[0] > found[1]:
             high = inner[1]
             inner = [high - _GOLDEN * (high - low), inner[0]]
             found = [function(inner[0]), found[0]]
@@ -67,7 +66,7 @@ def _largest(function: Curve, last: float) -> float:
             low = inner[0]
             inner = [inner[1], low + _GOLDEN * (high - low)]
             found = [found[1], function(inner[1])]
-    return 0.5 * (low + high)
+    return max((0.5 * (low + high), *ends), key=function)
 
 
 def attained(alpha: float, law: LossLaw) -> float:
@@ -88,4 +87,40 @@ def attained(alpha: float, law: LossLaw) -> float:
     return min(value, math.nextafter(1.0 - alpha, 1.0))
 
 
-__all__ = ["attained", "best_eps", "guaranteed"]
+def least_loss(
+    log_upper: Callable[[float], float],
+    roughly: Callable[[float], float],
+    log_failure: float,
+    *,
+    start: float,
+    pure: float,
+) -> float:
+    """Least t found with P(loss > t) <= e^log_failure, by t = eps - log(1 - delta(eps)/failure).
+
+    Parameters
+    ----------
+    log_upper, roughly : callable
+        Upper end of log delta(eps), and about that: eps is chosen by the latter.
+    log_failure : float
+        log of the probability that may remain.
+    start : float
+        An eps with delta(eps) about a tenth of the failure probability.
+    pure : float
+        A loss that is never exceeded, inf if there is none.
+    """
+    if not math.isfinite(start):
+        return pure
+
+    def about(eps: float) -> float:
+        gap = roughly(eps) - log_failure
+        return math.log(-math.expm1(gap)) - eps if gap < -1e-6 else -math.inf
+
+    best = _largest(about, 0.5 * start, 1.5 * start + 1e-300)
+    for eps in (best, 1.01 * best, 1.1 * best):
+        left = 1 - (arb(log_upper(eps)) - arb(log_failure)).exp()
+        if left > 0:
+            return min(pure, float_above(arb(eps) - left.log()))
+    return pure
+
+
+__all__ = ["attained", "best_eps", "guaranteed", "least_loss"]

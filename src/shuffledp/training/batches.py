@@ -21,7 +21,6 @@ from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve
-from shuffledp.rounds.subsampled import SubsampledGaussianCurve
 from shuffledp.training.one_epoch import OneEpoch
 from shuffledp.training.shuffled import EpochCurve, checked_noise
 from shuffledp.values.work import Answers, Beside
@@ -241,9 +240,7 @@ class BatchedSGD:
             width=_CELLS_WIDTH if cells else WIDTH,
             rtol=_CELLS_RTOL if cells else _RTOL,
             # No sampler shows more than the batch that an example is in.
-            tail=central.GaussianTail(mu),
-            local_renyi=central.GaussianRenyi(mu),
-            local_rho=central.GaussianRenyi(mu)(1.0),
+            **central.gaussian_renyi(mu),
         )
 
     def _above(self, mu: float) -> tuple[Theorem, _Groups, _Groups | None]:
@@ -253,7 +250,7 @@ class BatchedSGD:
             return theorems.CENTRAL_GAUSSIAN, ((alone,),), None
         if self.sampler == "poisson":
             q = min(self._rate * (1.0 + _ROUNDED), 1.0)
-            there, added = (SubsampledGaussianCurve(q, mu, added=a) for a in (False, True))
+            there, added = (GaussianCurve(mu, rate=q, added=a) for a in (False, True))
             return theorems.POISSON_BATCHES, ((there,),), ((added,),)
         if self.sampler == "balls-and-bins":
             there, added = self._both(_ONE_BALL, self._bins, wide=1.0 - self._rounded)
@@ -273,7 +270,7 @@ class BatchedSGD:
         """The pair of datasets that is tried for the lower end."""
         if self.sampler == "poisson":
             q, mu = self._rate * (1.0 - _ROUNDED), self._mu * (1.0 - _ROUNDED)
-            there, added = (SubsampledGaussianCurve(q, mu, added=a) for a in (False, True))
+            there, added = (GaussianCurve(mu, rate=q, added=a) for a in (False, True))
             return (Candidate(there, added, _ONE_LARGE),)
         there, added = self._both(_ONE_BALL, self.epoch_steps, wide=1.0 + self._rounded)
         return (Candidate(there, added, _ONE_LARGE),)

@@ -181,9 +181,7 @@ class ShuffledSGD:
             ),
             lower_theorem=theorems.DATASET,
             at={"n": self.n},
-            tail=central.GaussianTail(self.distance),
-            local_renyi=central.GaussianRenyi(self.distance * (1.0 + 8 * U)),
-            local_rho=central.GaussianRenyi(self.distance * (1.0 + 8 * U))(1.0),
+            **central.gaussian_renyi(self.distance * (1.0 + 8 * U)),
         )
 
     def _candidates(self) -> tuple[Candidate, ...]:

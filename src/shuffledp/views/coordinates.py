@@ -1,26 +1,18 @@
 """Reports made of bits that are summed up one by one: which bits a neighbour changes, and how.
 
-A coordinate is a bit with P(1) of its own for each of the two values before it is randomized. Where
-these are no floats, ``wide`` has them rounded apart and ``narrow`` towards each other: flipping
-every bit of the wider one with a small probability gives the narrower one (docs/theory-sums.md,
-Lemma 1.2).
+A coordinate is a bit with P(1) of its own for each of the two values before it is randomized.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.bits import Bits
 from shuffledp.ball.one_bit import added_bits
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import table_of
-from shuffledp.randomizers import OUE, RAPPOR, BinaryRR, Channel, Randomizer
-
-# e^-eps0, 1 + e^-eps0, the quotient, and the complement that a Channel divides by.
-_ROUNDED = 16.0 * UNIT_ROUNDOFF
+from shuffledp.randomizers import OUE, RAPPOR, Randomizer
 
 
 @dataclass(frozen=True)
@@ -29,10 +21,8 @@ class Coordinates:
 
     Attributes
     ----------
-    wide, narrow : Randomizer
-        One coordinate's mechanism, a bit: for upper and for lower ends.
     zero, one : input
-        The two values of a coordinate, as inputs of ``wide`` and ``narrow``.
+        The two values of a coordinate, as inputs of its law.
     count : int
         Coordinates of a report.
     symmetric : bool
@@ -45,8 +35,6 @@ class Coordinates:
         Whose reports they are.
     """
 
-    wide: Randomizer
-    narrow: Randomizer
     zero: Any
     one: Any
     count: int
@@ -103,15 +91,10 @@ def coordinates_of(mechanism: Randomizer, *, ones: int) -> Coordinates:
     NotCertified
         If the mechanism's reports are no vectors of independent bits.
     """
-    if isinstance(mechanism, RAPPOR):
-        bit = BinaryRR(eps0=0.5 * mechanism.eps0)
+    if isinstance(mechanism, RAPPOR | OUE):
+        symmetric = isinstance(mechanism, RAPPOR)
         return Coordinates(
-            bit, bit, 0, 1, mechanism.d, symmetric=True, exact=ones == 1, mechanism=mechanism
-        )
-    if isinstance(mechanism, OUE):
-        wide, narrow = (_optimized(mechanism.eps0, 1.0 + s * _ROUNDED) for s in (-1.0, 1.0))
-        return Coordinates(
-            wide, narrow, 0, 1, mechanism.d, symmetric=False, exact=ones == 1, mechanism=mechanism
+            0, 1, mechanism.d, symmetric=symmetric, exact=ones == 1, mechanism=mechanism
         )
     bits = added_bits(table_of(mechanism))
     if bits is None:
@@ -121,18 +104,9 @@ def coordinates_of(mechanism: Randomizer, *, ones: int) -> Coordinates:
         )
         raise NotCertified(msg)
     return Coordinates(
-        mechanism,
-        mechanism,
         *bits.inputs,
         1,
         symmetric=bits.mirrored,
         exact=False,
         mechanism=mechanism,
     )
-
-
-def _optimized(eps0: float, times: float) -> Channel:
-    """One coordinate of optimized unary encoding: P(1|0) = ``times``/(e^eps0 + 1), P(1|1) = 1/2."""
-    # At most 1/2, where the coordinate says nothing: 0 < eps0, and times is next to 1.
-    rare = min(times * math.exp(-eps0) / (1.0 + math.exp(-eps0)), 0.5)
-    return Channel(((1.0 - rare, rare), (0.5, 0.5)))

@@ -10,18 +10,22 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from shuffledp import theorems
+from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.curves import Accountant
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import OUE, RAPPOR
-from shuffledp.rounds import Composed, Round, StatedRound, compose, direction, stated
-from shuffledp.views.added_up import AddedUp
+from shuffledp.rounds import Candidate, Round, StatedRound, compose, direction, stated
 from shuffledp.views.coordinates import Coordinates
 from shuffledp.views.noise import AddedNoise
-from shuffledp.views.noisy import AllDatasets, candidates, curve_of, pure_guarantee
+from shuffledp.views.noisy import AllDatasets, candidate, curve_of
+
+if TYPE_CHECKING:
+    from shuffledp.views.sums import Sums
 
 Quantity = Literal["epsilon", "delta"]
 
@@ -34,9 +38,11 @@ _SHARE = 1e-3
 # Values of a curve are this far apart at the most (``Round``); what follows asks for no less.
 _STEADY = 1e-3
 U = UNIT_ROUNDOFF
+# Bits of a pure guarantee.
+_BITS = 128
 
 
-def local_guarantee(view: AddedUp) -> float:
+def local_guarantee(view: Sums) -> float:
     """Pure guarantee in nats of one user's reports in all rounds, seen alone; inf if there is none.
 
     Of a 0 and a 1 the outputs' log ratios are at most L_1 = log P(1|1)/P(1|0) and
@@ -45,7 +51,7 @@ def local_guarantee(view: AddedUp) -> float:
 
     Parameters
     ----------
-    view : AddedUp
+    view : Sums
         What is added up.
     """
     mechanism = view.mechanism
@@ -72,13 +78,26 @@ def _up(times: Fraction, eps0: float) -> float:
     return product if Fraction(product) >= exact else math.nextafter(product, math.inf)
 
 
-def searched(view: AddedUp, *, quantity: Quantity, value: float) -> Bound:
-    """Both ends for sums of bits, by every data set: what ``views.certified`` has, noise apart."""
-    found = _one(view, quantity, value) if view.changed == 1 else _several(view, quantity, value)
-    return _capped(view, found)
+def searched(view: Sums, *, quantity: Quantity, value: float, recomputed: bool) -> Bound:
+    """Both ends for sums of bits, by every data set of a coordinate.
+
+    Parameters
+    ----------
+    view : Sums
+        What is added up, and how often.
+    quantity : {"epsilon", "delta"}
+        What is bounded.
+    value : float
+        What is held fixed: delta for "epsilon", eps for "delta".
+    recomputed : bool
+        With values in the witness that a certificate's reader recomputes.
+    """
+    if view.changed == 1:
+        return _capped(view, _one(view, quantity, value))
+    return _capped(view, _several(view, quantity, value, recomputed=recomputed))
 
 
-def _capped(view: AddedUp, bound: Bound) -> Bound:
+def _capped(view: Sums, bound: Bound) -> Bound:
     """No round tells more than its reports do."""
     eps0 = local_guarantee(view)
     witness = {**bound.witness, "upper": {"analysis": "sums-local"}}
@@ -110,10 +129,10 @@ def _capped(view: AddedUp, bound: Bound) -> Bound:
 # ------------------------------------------------------------------------------- one coordinate
 
 
-def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
+def _one(view: Sums, quantity: Quantity, value: float) -> Bound:
     """One coordinate in one round: the largest divergence of all data sets."""
     made = view.coordinates
-    curve, cap = curve_of(made, view.n, view.added), _pure(view)
+    curve, cap = curve_of(made, view.n, view.added), pure_of_one(view)
     rtol = _rtol(view.added)
     if quantity == "epsilon":
         log = math.log(value)
@@ -145,32 +164,17 @@ def _rtol(noise: AddedNoise | None) -> float:
     return _LAPLACE if noise is not None and noise.kind == "discrete-laplace" else _RTOL
 
 
-def _pure(view: AddedUp) -> float:
-    """Pure guarantee of one coordinate with the aggregator's noise; inf if there is none."""
-    made = view.coordinates
-    return pure_guarantee(made, made.wide.eps0, view.added)
-
-
-def pure_of_coordinates(view: AddedUp) -> float:
-    """Pure guarantee of all coordinates that one user changes, with the aggregator's noise.
-
-    Parameters
-    ----------
-    view : AddedUp
-        With noise added.
-    """
-    return _pure(view) * view.changed * (1.0 + 4 * U)
-
-
-def all_datasets(view: AddedUp) -> AllDatasets:
-    """One coordinate, the largest divergence of all data sets.
-
-    Parameters
-    ----------
-    view : AddedUp
-        Of bits.
-    """
-    return AllDatasets(view.coordinates, view.n, view.added)
+def pure_of_one(view: Sums) -> float:
+    """Pure guarantee of one coordinate, with the aggregator's noise if there is some; or inf."""
+    bits, noise = view.coordinates.bits, view.added
+    with ctx.workprec(_BITS):
+        low, high = (bits.law(x).share for x in bits.inputs)
+        both = [(high, low), (1 - low, 1 - high)]
+        found = max(float_above((p / q).log()) if q > 0 else math.inf for p, q in both)
+        if noise is None or noise.kind != "discrete-laplace":
+            return found
+        own = float_above(noise.law.guarantee(low, high))
+        return min(found, own, float_above(1 / arb(noise.scale)))
 
 
 def _held(made: Coordinates, named: dict[str, Any]) -> dict[str, Any]:
@@ -182,34 +186,40 @@ def _held(made: Coordinates, named: dict[str, Any]) -> dict[str, Any]:
 # ----------------------------------------------------------------------------- many coordinates
 
 
-def _several(view: AddedUp, quantity: Quantity, value: float) -> Bound:
+def _several(view: Sums, quantity: Quantity, value: float, *, recomputed: bool) -> Bound:
     """Coordinates by one coordinate's values at dots."""
     part, times, falling = one_coordinate(view), view.changed, view.falling
-    if quantity == "epsilon":
-        log_target = math.log(value)
-    else:
-        log_target = max(compose([(part, times)]).rough_log_delta(value), _LOWEST)
-    made = stated(part, log_target=log_target, rounds=times)
-    composed = compose([(made, times)])
-    found = (
-        composed.epsilon(delta=value) if quantity == "epsilon" else composed.delta(epsilon=value)
-    )
-    below = found
+    if recomputed:
+        if quantity == "epsilon":
+            log_target = math.log(value)
+        else:
+            log_target = max(compose([(part, times)]).rough_log_delta(value), _LOWEST)
+        part = stated(part, log_target=log_target, rounds=times)
+    rtol = None if recomputed else view.rtol
+    found = below = asked(compose([(part, times)], rtol=rtol), quantity, value)
     if falling != times:
         # Those that rise have other laws: they are left out, which only lowers the lower end.
-        fewer = compose([(made, falling)])
-        below = _asked(fewer, quantity, value)
-    return _bound(
+        below = asked(compose([(part, falling)], rtol=rtol), quantity, value)
+    if isinstance(part, StatedRound):
+        witness = _witness(part, below, falling)
+    else:
+        upper = {"analysis": "sums"}
+        own = below.witness.get("lower", {}).get("round 1", {})
+        lower = {"analysis": "sums-dataset", "others": own["others"]} if "others" in own else {}
+        witness = {"upper": upper, "lower": lower}
+    made = _bound(
         view,
         quantity,
         value,
         ((min(below.lower, found.upper), found.upper), (below.log_lower, found.log_upper)),
-        _witness(made, below, falling),
+        witness,
         (found.upper_width, None if below is not found else found.lower_width),
     )
+    return replace(made, notes=found.notes)
 
 
-def _asked(composed: Composed, quantity: Quantity, value: float) -> Bound:
+def asked(composed: Accountant, quantity: Quantity, value: float) -> Bound:
+    """eps at a delta, or delta at an eps."""
     return composed.epsilon(delta=value) if quantity == "epsilon" else composed.delta(epsilon=value)
 
 
@@ -228,25 +238,46 @@ def _witness(made: StatedRound, found: Bound, times: int) -> dict[str, Any]:
     return {"upper": upper, "lower": lower}
 
 
-def one_coordinate(view: AddedUp) -> Round:
+def one_coordinate(view: Sums) -> Round:
     """One coordinate as a round, by all data sets from above and by two from below."""
-    made = view.coordinates
-    added, upper, lower = view.added, *_theorems(view)
+    made, n, added = view.coordinates, view.n, view.added
+    upper, lower = _theorems(view)
     return Round(
         label=f"sum of {view.mechanism.name}",
-        groups=((AllDatasets(made, view.n, added),),),
-        candidates=candidates(made, view.n, added),
-        eps0=_pure(view),
-        key=("sum", view.mechanism, view.n, added),
+        groups=((AllDatasets(made, n, added),),),
+        # It falls while all others hold a 0 there, or all a 1.
+        candidates=tuple(candidate(made, n, added, ones) for ones in sorted({0, n - 1})),
+        eps0=pure_of_one(view),
+        key=("sum", view.mechanism, n, added),
         relation=REPLACEMENT,
         width=_STEADY,
         upper_theorem=upper,
         lower_theorem=lower,
-        at={"n": view.n},
+        at={"n": n},
     )
 
 
-def _theorems(view: AddedUp) -> tuple[Theorem, Theorem]:
+def alike_round(view: Sums, *, falls: bool, ones: bool) -> Round:
+    """The sum of a coordinate that falls, or rises, while all others hold a 1 there, or a 0."""
+    n = view.n
+    found = candidate(view.coordinates, n, view.added, n - 1 if ones else 0)
+    if not falls:
+        found = Candidate(found.backward, found.forward, found.witness)
+    theorem = _theorems(view)[1]
+    return Round(
+        label="sum of a coordinate",
+        groups=((found.forward,),),
+        backward_groups=((found.backward,),),
+        candidates=(found,),
+        eps0=pure_of_one(view),
+        key=("sum of bits", view.mechanism, n, view.added, falls, ones),
+        relation=REPLACEMENT,
+        upper_theorem=theorem,
+        lower_theorem=theorem,
+    )
+
+
+def _theorems(view: Sums) -> tuple[Theorem, Theorem]:
     """Of the upper and of the lower end."""
     if view.added is None:
         return theorems.SUMS, theorems.SUMS_DATASET
@@ -254,7 +285,7 @@ def _theorems(view: AddedUp) -> tuple[Theorem, Theorem]:
 
 
 def _bound(
-    view: AddedUp,
+    view: Sums,
     quantity: Quantity,
     value: float,
     found: tuple[tuple[float, float], tuple[float | None, float | None]],

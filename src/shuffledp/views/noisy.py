@@ -1,27 +1,17 @@
-"""One coordinate of sums of bits: curves of all data sets and of one, and rounds of them."""
+"""One coordinate of sums of bits: curves of all data sets, and of one."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
 
-from shuffledp import theorems
-from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.one_bit_curve import Curve, Point
-from shuffledp.neighbours import REPLACEMENT
-from shuffledp.rounds import Candidate, Round
+from shuffledp.rounds import Candidate
 from shuffledp.views.coordinates import Coordinates
 from shuffledp.views.noise import AddedNoise
 
-__all__ = [
-    "AllDatasets",
-    "OneDataset",
-    "candidates",
-    "curve_of",
-    "noisy_round",
-    "pure_guarantee",
-]
+__all__ = ["AllDatasets", "OneDataset", "candidate", "curve_of"]
 
 # How far apart both ends of log delta of all data sets may be; and with Laplace noise, where
 # searches take longer.
@@ -130,68 +120,7 @@ class OneDataset:
         return self.log_delta(_FAR).low if tells else float("-inf")
 
 
-def pure_guarantee(made: Coordinates, eps0: float, noise: AddedNoise | None) -> float:
-    """Of one coordinate whose report alone has eps0, with noise on its sum; inf if there is none.
-
-    Parameters
-    ----------
-    made : Coordinates
-        Of the reports.
-    eps0 : float
-        In nats, or inf.
-    noise : AddedNoise or None
-        What the aggregator adds.
-    """
-    if noise is None or noise.kind != "discrete-laplace":
-        return eps0
-    with ctx.workprec(128):
-        low, high = (made.bits.law(x).share for x in made.bits.inputs)
-        found = noise.law.guarantee(low, high)
-        return min(eps0, float_above(found), float_above(1 / arb(noise.scale)))
-
-
-def _candidate(made: Coordinates, n: int, noise: AddedNoise | None, ones: int) -> Candidate:
+def candidate(made: Coordinates, n: int, noise: AddedNoise | None, ones: int) -> Candidate:
     """A coordinate that falls while so many of the others hold a 1 there; and back."""
     down, up = (OneDataset(made, n, noise, falls, ones) for falls in (True, False))
     return Candidate(down, up, {"others": ones})
-
-
-def candidates(made: Coordinates, n: int, noise: AddedNoise | None) -> tuple[Candidate, ...]:
-    """A coordinate that falls while all others hold a 0 there, or all a 1."""
-    return tuple(_candidate(made, n, noise, ones) for ones in sorted({0, n - 1}))
-
-
-def noisy_round(
-    made: Coordinates, n: int, noise: AddedNoise, *, falls: bool, ones: bool, eps0: float
-) -> Round:
-    """The noisy sum of a coordinate that falls or rises while all others hold the same.
-
-    Parameters
-    ----------
-    made : Coordinates
-        Of the reports.
-    n : int
-        Users.
-    noise : AddedNoise
-        What the aggregator adds.
-    falls : bool
-        Whether the victim's goes from 1 to 0; else from 0 to 1.
-    ones : bool
-        Whether the others hold a 1.
-    eps0 : float
-        Pure guarantee.
-    """
-    found = _candidate(made, n, noise, n - 1 if ones else 0)
-    if not falls:
-        found = Candidate(found.backward, found.forward, found.witness)
-    return Round(
-        label="noisy sum",
-        groups=((found.forward,),),
-        backward_groups=((found.backward,),),
-        candidates=(found,),
-        eps0=eps0,
-        key=("noisy sum of bits", made, n, noise, falls, ones),
-        relation=REPLACEMENT,
-        upper_theorem=theorems.SUMS_ADDED_DATASET,
-        lower_theorem=theorems.SUMS_ADDED_DATASET,
-    )

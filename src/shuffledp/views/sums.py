@@ -1,4 +1,9 @@
-"""Sums: the analyst sees how many 1s each coordinate has over all reports, and no report."""
+"""Sums: the analyst sees how many 1s each coordinate has over all reports, and no report.
+
+Coordinates are independent given the data, so what is released of two neighbours differs in
+independent sums of bits: those of the coordinates that the user's data changes
+(docs/theory-sums.md, Theorem 1.1).
+"""
 
 from __future__ import annotations
 
@@ -8,42 +13,156 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp import _check, theorems
+from shuffledp._check import exact
 from shuffledp.amplification import Shuffled
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
-from shuffledp.bounds.profile import Profile
-from shuffledp.curves import Accountant, Answering
+from shuffledp.analysis import ONE_ROUND, SAME, own_assumptions
+from shuffledp.arithmetic.balls import arb, float_above
+from shuffledp.bound import Bound, Theorem, with_lower_of, with_upper_of
+from shuffledp.bounds.several_bits import log_threshold
+from shuffledp.curves import Accountant
 from shuffledp.errors import rejected
-from shuffledp.laws.pairs import dataset_pair
-from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
+from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
-from shuffledp.rounds import Candidate, Round, central, compose
+from shuffledp.rounds import compose, stated
 from shuffledp.values.described import by_name
-from shuffledp.values.work import Answers, Beside
-from shuffledp.views.added_up import ZEROED, AddedUp
-from shuffledp.views.coordinates import coordinates_of
-from shuffledp.views.datasets import searched
+from shuffledp.views.coordinates import Coordinates, coordinates_of
+from shuffledp.views.datasets import (
+    Quantity,
+    alike_round,
+    asked,
+    local_guarantee,
+    one_coordinate,
+    pure_of_one,
+    searched,
+)
 from shuffledp.views.noise import AddedNoise
-from shuffledp.views.noisy import noisy_round, pure_guarantee
+from shuffledp.views.noisy import AllDatasets
+from shuffledp.views.normal import normal_sum
 
-# sigma, sqrt(n) and their product.
-_ROUNDED = 4.0 * UNIT_ROUNDOFF
+# Coordinates times rounds is what is composed: 1e9 at the most.
+_MOST_ONES, _MOST_ROUNDS = 500, 10**6
+# Three or four pairs of data sets are tried, each a composition that takes seconds.
+_LOOSER = 2e-3
+
+ADDED_UP = (
+    "all n reports are randomized as stated, each with randomness of its own, and are added up"
+)
+SUMS_ALONE = (
+    "the analyst sees the sum of each coordinate over all n reports and nothing else of them"
+)
+NOISY_ALONE = (
+    "the analyst sees the sum of each coordinate over all n reports with noise on it, and nothing "
+    "else of them"
+)
+_ROUNDS = (
+    "{:,} rounds, each with randomness of its own; what is reported may depend on all sums before"
+)
+_ONES = "a report holds at most {:,} ones before it is randomized"
+_ITEM = "a report holds one 1 before it is randomized"
+ZEROED = ReplaceSpecial()
+_ZERO_VECTOR = "the special value is the report of zeros alone, randomized as every other"
+_OR_ITEM = "every other report holds one 1 before it is randomized"
+_NORMAL = "inputs are in [{}, {}]; noise and sums are real numbers, not floats"
 
 
 @dataclass(frozen=True)
-class Sums(AddedUp, Accountant):
+class Sums(Accountant):
     """A mechanism among n users whose reports are added up; made by ``shuffle(view="sums")``.
 
-    Coordinates are independent given the data, so what is released of two neighbours differs in
-    independent sums of bits: those of the coordinates that the user's data changes
-    (docs/theory-sums.md, Theorem 1.1).
+    Attributes
+    ----------
+    mechanism : Randomizer
+        ``RAPPOR``, ``OUE``, a mechanism with one-bit reports, or ``Gaussian``.
+    n : int
+        Users whose reports are added up, the one who is protected included.
+    ones : int
+        The most 1s that a report holds before it is randomized (multi-hot vectors); 1: an item.
+    relation : Relation
+        One user's data replaced ("replace-one"), or replaced by a report of zeros
+        ("replace-special").
+    rounds : int
+        How often everybody reports.
+    rtol : float or None
+        Requested relative width of eps; by default what is worth the time, 5e-4 or so.
+    added : AddedNoise or None
+        Noise of the aggregator's own on every coordinate's sum.
     """
 
+    mechanism: Randomizer
+    n: int
+    ones: int = 1
+    relation: Relation = REPLACEMENT
+    rounds: int = 1
+    rtol: float | None = None
+    added: AddedNoise | None = None
+
+    @property
+    def seen(self) -> str:
+        """What the analyst sees, in words."""
+        return SUMS_ALONE if self.added is None else NOISY_ALONE
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the numbers ask a reader to believe."""
+        words = [self.relation.sentence]
+        if self.relation == ZEROED:
+            words.append(_ZERO_VECTOR)
+        words += [ADDED_UP, self.seen]
+        if self.added is not None:
+            words.append(self.added.words)
+        if not isinstance(self.mechanism, Gaussian) and self.coordinates.count > 1:
+            item = _OR_ITEM if self.relation == ZEROED else _ITEM
+            words.append(item if self.coordinates.exact else _ONES.format(self.ones))
+        if isinstance(self.mechanism, Gaussian):
+            words.append(_NORMAL.format(exact(self.mechanism.low), exact(self.mechanism.high)))
+        words.append(ONE_ROUND if self.rounds == 1 else _ROUNDS.format(self.rounds))
+        return (*words, *own_assumptions(self.mechanism), SAME)
+
+    @property
+    def attained(self) -> Theorem:
+        """What a lower end rests on: a pair of data sets."""
+        normal = isinstance(self.mechanism, Gaussian)
+        if self.added is not None:
+            return theorems.SUMS_ADDED_DATASET
+        return theorems.SUM_OF_NORMALS if normal else theorems.SUMS_DATASET
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Of a report of bits; NotCertified where it is none."""
+        return coordinates_of(self.mechanism, ones=self.ones)
+
+    @property
+    def changed(self) -> int:
+        """Coordinates that a neighbour may change, in all rounds; of numbers the rounds."""
+        if isinstance(self.mechanism, Gaussian):
+            return self.rounds
+        return sum(self.changes()[0]) * self.rounds
+
+    @property
+    def falling(self) -> int:
+        """Those of one pair of datasets that are alike: all where bits are symmetric.
+
+        Else the coordinates that go from 1 to 0 (docs/theory-sums.md, Lemma 2.1).
+        """
+        if isinstance(self.mechanism, Gaussian) or self.coordinates.symmetric:
+            return self.changed
+        return min(self.ones, self.coordinates.count) * self.rounds
+
+    def changes(self) -> list[tuple[int, int]]:
+        """(coordinates that fall, coordinates that rise): as many as can be, up to the order."""
+        count, ones = self.coordinates.count, min(self.ones, self.coordinates.count)
+        if self.relation == ZEROED:
+            return [(ones, 0)]
+        changed = min(2 * ones, count)
+        down = {ones, -(-changed // 2)}
+        return [(d, changed - d) for d in sorted(down)]
+
+    # ------------------------------------------------------------------------------- both ends
+
     def _epsilon_at(self, delta: float) -> Bound:
-        return self._bound(lambda view: view.epsilon(delta=delta), {"delta": delta})
+        return self._best("epsilon", delta)
 
     def _delta_at(self, epsilon: float) -> Bound:
-        return self._bound(lambda view: view.delta(epsilon=epsilon), {"epsilon": epsilon})
+        return self._best("delta", epsilon)
 
     @by_name
     def compose(self, *, rounds: int) -> Sums:
@@ -62,178 +181,169 @@ class Sums(AddedUp, Accountant):
         """The same among another number of users."""
         return replace(self, n=_check.count("n", n))
 
-    # ------------------------------------------------------------------------------- both ends
+    def certified(self, quantity: Quantity, value: float) -> Bound:
+        """eps (or delta), with the values that ``shuffledp verify`` recomputes.
 
-    def _bound(self, ask: Callable[[Answering], Bound], at: dict[str, float]) -> Bound:
-        if self.added is not None:
-            found = self._searched(at)
-            return found if self.changed == self.falling else self._both_ways(found, ask)
-        found = self._composed(ask, at)
-        if not self._apart(found):
+        Parameters
+        ----------
+        quantity : {"epsilon", "delta"}
+            What is bounded.
+        value : float
+            What is held fixed: delta for "epsilon", eps for "delta".
+        """
+        if isinstance(self.mechanism, Gaussian):
+            return normal_sum(self, self.mechanism, quantity, value)
+        return searched(self, quantity=quantity, value=value, recomputed=True)
+
+    def _best(self, quantity: Quantity, value: float) -> Bound:
+        """By all data sets of a coordinate; and, where 0 and 1 are not alike, by two ways more."""
+        if isinstance(self.mechanism, Gaussian):
+            return normal_sum(self, self.mechanism, quantity, value)
+        found = searched(self, quantity=quantity, value=value, recomputed=False)
+        if self.changed == self.falling:
             return found
-        return _nearer(found, self._searched(at))
+        made = self.coordinates
+        if self.added is None and made.exact and self.relation == REPLACEMENT:
+            # Sums are made of the messages. One bit falls and one rises, which the bits' bound
+            # does not know: it counts both as the worse of the two.
+            one = Shuffled(self.mechanism, self.n)
+            other = asked(
+                one if self.rounds == 1 else one.compose(rounds=self.rounds, rtol=self.rtol),
+                quantity,
+                value,
+            )
+            if other.upper < found.upper and other.upper_theorem is not None:
+                theorem = theorems.SUMS_OF_MESSAGES.with_step(other.upper_theorem)
+                other = replace(other, upper_theorem=theorem)
+                found = replace(with_upper_of(found, other), notes=other.notes)
+        for composed, witness in self._falling_and_rising():
+            lower = asked(composed, quantity, value)
+            if lower.lower > found.lower:
+                found = replace(
+                    with_lower_of(found, lower),
+                    lower_theorem=self.attained,
+                    witness={**found.witness, "lower": witness},
+                )
+        return found
 
-    def _both_ways(self, found: Bound, ask: Callable[[Answering], Bound]) -> Bound:
-        """With a lower end of coordinates that fall and rise, where bits are not symmetric."""
-        below: list[tuple[Answering, dict[str, Any]]] = _FOUND.of(self).answer(
-            "below", self._noisy_below
-        )
-        lower, witness = max(
-            ((ask(view), witness) for view, witness in below), key=lambda one: one[0].lower
-        )
-        if lower.lower <= found.lower:
-            return found
-        nearer = with_lower_of(found, lower)
-        return replace(nearer, lower_theorem=self.attained, witness={"lower": witness})
-
-    def _noisy_below(self) -> list[tuple[Answering, dict[str, Any]]]:
-        """As ``_below``, with the aggregator's noise."""
-        made, noise = self.coordinates, self.added
-        if noise is None:
-            return []
-        eps0 = pure_guarantee(made, made.wide.eps0, noise)
-        found: list[tuple[Answering, dict[str, Any]]] = []
+    def _falling_and_rising(self) -> list[tuple[Accountant, dict[str, Any]]]:
+        """Data sets whose coordinates fall and rise while all others hold one value there."""
+        made, found = self.coordinates, []
         for down, up in self.changes():
             for falls, rises in made.others(down, up, self.ones):
                 parts = [
-                    (
-                        noisy_round(
-                            made, self.n, noise, falls=way, ones=held == made.one, eps0=eps0
-                        ),
-                        times * self.rounds,
-                    )
+                    (alike_round(self, falls=way, ones=held == made.one), times * self.rounds)
                     for way, held, times in ((True, falls, down), (False, rises, up))
                     if times
                 ]
-                witness = _pair_witness(down, up, falls, rises)
-                found.append((compose(parts, rtol=_LOOSER), witness))
+                witness = {
+                    "analysis": "sums-dataset",
+                    "falling": down,
+                    "rising": up,
+                    "others": {"falling": falls, "rising": rises},
+                }
+                found.append((compose(parts, rtol=self.rtol or _LOOSER), witness))
         return found
 
-    def _apart(self, found: Bound) -> bool:
-        """Whether the ends are so far apart that looking at all data sets is worth its time."""
+    # --------------------------------------------------- what several users who change ask
+
+    def log_uppers(self, log_target: float) -> Callable[[float], float]:
+        """log of delta's upper end for one user, at any eps.
+
+        Parameters
+        ----------
+        log_target : float
+            How far down the curve of one coordinate is followed.
+        """
         if isinstance(self.mechanism, Gaussian):
-            return False
-        return found.upper > (1.0 + _WORTH_A_SEARCH) * found.lower
+            return lambda epsilon: _log_upper(self.certified("delta", epsilon))
+        if self.changed == 1:
+            one = AllDatasets(self.coordinates, self.n, self.added)
+            return lambda epsilon: one.log_delta(epsilon).high
+        part = stated(one_coordinate(self), log_target=log_target, rounds=self.changed, lower=False)
+        made = compose([(part, self.changed)])
+        return lambda epsilon: _log_upper(made.delta(epsilon=epsilon))
 
-    def _searched(self, at: dict[str, float]) -> Bound:
-        """Both ends by every data set of a coordinate, as certificates have them."""
-        ((fixed, value),) = at.items()
-        return searched(self, quantity="epsilon" if fixed == "delta" else "delta", value=value)
+    def log_upper(self, *, epsilon: float, log_target: float) -> float:
+        """log of the certified upper end of delta alone: for solvers, which need no lower end.
 
-    def _composed(self, ask: Callable[[Answering], Bound], at: dict[str, float]) -> Bound:
-        work = _FOUND.of(self)
-        above: list[tuple[Answering, Theorem]] = work.answer("above", self._above)
-        upper, theorem = min(
-            ((ask(view), theorem) for view, theorem in above), key=lambda found: found[0].upper
-        )
-        below: list[tuple[Answering, dict[str, Any]]] = work.answer("below", self._below)
-        lower, witness = max(
-            ((ask(view), witness) for view, witness in below), key=lambda found: found[0].lower
-        )
-        refuse_contradiction(lower.lower, upper.upper)
-        return Bound(
-            quantity=upper.quantity,
-            lower=min(lower.lower, upper.upper),
-            upper=upper.upper,
-            at={**at, "n": self.n, "rounds": self.rounds},
-            lower_theorem=None if lower.lower_theorem is None else self.attained,
-            upper_theorem=(
-                None if upper.upper_theorem is None else theorem.with_step(upper.upper_theorem)
-            ),
-            relation=self.relation,
-            assumptions=self.assumptions(),
-            notes=upper.notes,
-            log_lower=lower.log_lower,
-            log_upper=upper.log_upper,
-            upper_width=upper.upper_width,
-            lower_width=lower.lower_width,
-            witness={"lower": {**witness, "of each bit": dict(lower.witness.get("lower", {}))}},
-        )
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        log_target : float
+            log of the delta that is looked for: curves are followed as far as that takes.
+        """
+        if epsilon >= local_guarantee(self):
+            return -math.inf
+        return self.log_uppers(log_target)(epsilon)
 
-    def _above(self) -> list[tuple[Answering, Theorem]]:
-        """Every changed coordinate is a neighbouring pair of one bit among n users."""
-        if isinstance(self.mechanism, Gaussian):
-            return [(self._noise(self.mechanism, 1.0 - _ROUNDED), theorems.SUM_OF_NORMALS)]
-        made, times = self.coordinates, self.changed
-        found = [(self._rounds(Shuffled(made.wide, self.n), times), theorems.SUMS)]
-        if made.exact and not made.symmetric and self.relation == REPLACEMENT:
-            # Sums are made of the messages. One bit falls and one rises, which the bits' bound
-            # does not know: it counts both as the worse of the two.
-            messages = self._rounds(Shuffled(self.mechanism, self.n), self.rounds)
-            found.append((messages, theorems.SUMS_OF_MESSAGES))
-        return found
+    def log_lowers(self, changed: int) -> Callable[[float], float] | None:
+        """log of a lower end of delta, k users changed at once: the largest of three data sets.
 
-    def _rounds(self, one: Shuffled, times: int) -> Answering:
-        return one if times == 1 else compose([one], rounds=times, rtol=self.rtol)
+        Ones of all coordinates that fall, and zeros of those that rise, are added up to one number
+        (docs/theory-sums.md, Lemma 7.2).
 
-    def _below(self) -> list[tuple[Answering, dict[str, Any]]]:
-        """Pairs of datasets, by what answers for each."""
-        if isinstance(self.mechanism, Gaussian):
-            return [(self._noise(self.mechanism, 1.0 + _ROUNDED), {"analysis": "gaussian"})]
-        made, changes = self.coordinates, self.changes()
-        down, up = changes[0]
-        if made.symmetric or made.count == 1:
-            # A coordinate that rises among others is one that falls among others of the other
-            # value: all are alike, as in rounds of one bit (docs/theory-sums.md, Lemma 2.1).
-            witness = {"analysis": "sums-dataset", "falling": down, "rising": up}
-            return [(_FOUND.of(self).answer("above", self._above)[0][0], witness)]
-        if (down + up) * self.rounds == 1:
-            witness = {"analysis": "sums-dataset", "falling": down, "rising": up}
-            return [(Shuffled(made.narrow, self.n), witness)]
-        return [
-            self._alike(down, up, others)
-            for down, up in changes
-            for others in made.others(down, up, self.ones)
-        ]
+        Parameters
+        ----------
+        changed : int
+            k.
+        """
+        times = self.falling
+        bits, rest = self.coordinates.bits, self.n - changed
+        noise = None if self.added is None else self.added.law
 
-    def _alike(
-        self, down: int, up: int, others: tuple[Any, Any]
-    ) -> tuple[Answering, dict[str, Any]]:
-        """All others hold one value where the victim's falls, and one where it rises."""
-        bit, (zero, one) = self.coordinates.narrow, (self.coordinates.zero, self.coordinates.one)
-        falls, rises = others
-        parts = [
-            (_pair(bit, one, zero, falls, self.n), down * self.rounds),
-            (_pair(bit, zero, one, rises, self.n), up * self.rounds),
-        ]
-        witness = _pair_witness(down, up, falls, rises)
-        changed = [(part, times) for part, times in parts if times]
-        rtol = _LOOSER if self.rtol is None else self.rtol
-        return compose(changed, rtol=rtol), witness
+        def at(epsilon: float) -> float:
+            return max(
+                log_threshold(
+                    bits,
+                    epsilon,
+                    high=times * ones,
+                    low=times * (rest - ones),
+                    changed=times * changed,
+                    noise=noise,
+                    times=times,
+                )
+                for ones in sorted({0, rest // 2, rest})
+            )
 
-    def _noise(self, noise: Gaussian, times: float) -> Answering:
-        """The sum of n normal variables is one: the Gaussian mechanism, exactly."""
-        sigma = noise.sigma * math.sqrt(self.n) * times
-        width = (noise.high - noise.low) / times
-        one = central.gaussian(sigma=sigma, sensitivity=width, relation=self.relation)
-        return compose([one], rounds=self.rounds, rtol=self.rtol)
+        return at
+
+    def alone(self) -> float:
+        """Pure guarantee of one user's reports, or of the sums if their noise has a smaller one."""
+        own = local_guarantee(self)
+        if self.added is None or isinstance(self.mechanism, Gaussian):
+            return own
+        return min(own, float_above(arb(pure_of_one(self)) * self.changed))
+
+    def upper_theorem_at(self, epsilon: float) -> Theorem | None:
+        """What one user's upper end rests on, at every eps."""
+        del epsilon
+        if self.added is not None:
+            return theorems.SUMS_ADDED
+        return theorems.SUM_OF_NORMALS if isinstance(self.mechanism, Gaussian) else theorems.SUMS
+
+    def together(self, changed: int) -> Sums | None:
+        """Of normal noise: k users move the sum as far as one with a range k times as wide."""
+        noise = self.mechanism
+        if not isinstance(noise, Gaussian):
+            return None
+        width = (noise.high - noise.low) * changed * (1.0 + 4.0 * math.ulp(1.0))
+        return replace(self, mechanism=Gaussian(sigma=noise.sigma, low=0.0, high=width))
 
 
-def _pair_witness(down: int, up: int, falls: Any, rises: Any) -> dict[str, Any]:
-    """Which data sets: coordinates that fall and rise, and what all others hold there."""
-    return {
-        "analysis": "sums-dataset",
-        "falling": down,
-        "rising": up,
-        "others": {"falling": falls, "rising": rises},
-    }
+def _log_upper(found: Bound) -> float:
+    return 0.0 if found.log_upper is None else found.log_upper
 
 
-def _pair(bit: Randomizer, x0: Any, x1: Any, x2: Any, n: int) -> Round:
-    """The number of 1s of a coordinate, of which the victim's goes from x0 to x1."""
-    pair = dataset_pair(bit, x0, x1, x2, n=n)
-    forward, backward = Profile(pair), Profile(pair.swap())
-    return Round(
-        label=f"sum of {bit.name}",
-        groups=((forward,),),
-        backward_groups=((backward,),),
-        candidates=(Candidate(forward, backward, {"analysis": "dataset"}),),
-        eps0=bit.eps0,
-        key=("sum of bits", bit, x0, x1, x2, n),
-        relation=REPLACEMENT,
-        upper_theorem=theorems.SUMS_DATASET,
-        lower_theorem=theorems.SUMS_DATASET,
-    )
+def certified(view: Sums, *, quantity: Quantity, value: float) -> Bound:
+    """``view.certified``, with names."""
+    return view.certified(quantity, value)
+
+
+def log_upper(view: Sums, *, epsilon: float, log_target: float) -> float:
+    """``view.log_upper``."""
+    return view.log_upper(epsilon=epsilon, log_target=log_target)
 
 
 def summed(
@@ -268,22 +378,3 @@ def summed(
         rtol=None if rtol is None else _check.real("rtol", rtol, low=1e-6, high=0.1),
         added=added,
     )
-
-
-def _nearer(found: Bound, other: Bound) -> Bound:
-    """Of two brackets of the same the nearer end at either side, with what it rests on."""
-    nearer = found
-    if other.upper < found.upper:
-        nearer = replace(with_upper_of(nearer, other), notes=other.notes)
-    if other.lower > found.lower:
-        nearer = replace(with_lower_of(nearer, other), witness=other.witness)
-    return nearer
-
-
-# Three or four pairs of datasets are tried, each a composition that takes seconds.
-_LOOSER = 2e-3
-# Ends farther apart than this, relatively, are looked at once more: a second or two of work.
-_WORTH_A_SEARCH = 5e-3
-# Coordinates times rounds is what is composed: 1e9 at the most.
-_MOST_ONES, _MOST_ROUNDS = 500, 10**6
-_FOUND: Beside[Sums, Answers] = Beside(lambda _: Answers())

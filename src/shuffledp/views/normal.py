@@ -1,0 +1,90 @@
+"""Sums of numbers with normal noise: the Gaussian mechanism, exactly, in any number of rounds.
+
+Inputs of one user move the sum by at most high - low, and the noise of n users has deviation
+sigma sqrt(n): T rounds are one Gaussian mechanism with mu = sqrt(T/n) (high - low)/sigma
+(docs/theory-sums.md; Balle and Wang 2018; Dong, Roth, Su 2022, Corollary 3.3).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from shuffledp import theorems
+from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bound import Bound, delta_from_log
+from shuffledp.randomizers import Gaussian
+from shuffledp.rounds.gaussian import delta_gaussian, enclosed
+from shuffledp.views.datasets import Quantity
+
+# Halvings of a bracket of eps, and how near its ends are.
+_HALVINGS, _NEAR = 200, 1e-12
+
+
+def normal_sum(view: Any, noise: Gaussian, quantity: Quantity, value: float) -> Bound:
+    """Both ends, 1e-12 apart.
+
+    Parameters
+    ----------
+    view : Sums
+        What is added up, and how often.
+    noise : Gaussian
+        What each user runs.
+    quantity : {"epsilon", "delta"}
+        What is bounded.
+    value : float
+        What is held fixed: delta for "epsilon", eps for "delta".
+    """
+
+    def log_delta(epsilon: float) -> LogInterval:
+        def delta() -> arb:
+            width = arb(noise.high) - arb(noise.low)
+            mu = (arb(view.rounds) / view.n).sqrt() * width / arb(noise.sigma)
+            return delta_gaussian(mu, arb(epsilon))
+
+        return enclosed(delta)
+
+    logs = (None, None)
+    if quantity == "epsilon":
+        # The target is the rounded logarithm of delta.
+        target = math.log(value)
+        room = 4.0 * math.ulp(target)
+        low, high = 0.0, 1.0
+        while log_delta(high).high > target - room:
+            low, high = high, 2.0 * high
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            if high - low <= _NEAR * high or not low < middle < high:
+                break
+            if log_delta(middle).high <= target - room:
+                high = middle
+            else:
+                low = middle
+        # What misses the target by its rounding alone is no lower end.
+        while low > 0.0 and not log_delta(low).low >= target + room:
+            low = max(low * (1.0 - _NEAR) - 1e-300, 0.0)
+        ends, fixed = (low, high), "delta"
+    else:
+        found = log_delta(value)
+        logs, fixed = (found.low, found.high), "epsilon"
+        ends = delta_from_log(*logs)
+    witness = {"analysis": "sum-of-normals"}
+    lower = ends[0] > 0.0 or logs[0] not in (None, -math.inf)
+    return Bound(
+        quantity=quantity,
+        lower=min(ends),
+        upper=ends[1],
+        at={fixed: value, "n": view.n, "rounds": view.rounds},
+        lower_theorem=theorems.SUM_OF_NORMALS if lower else None,
+        upper_theorem=theorems.SUM_OF_NORMALS,
+        relation=view.relation,
+        assumptions=view.assumptions(),
+        log_lower=logs[0],
+        log_upper=logs[1],
+        upper_width=0.0,
+        witness={"upper": witness, "lower": witness if lower else {}},
+    )
+
+
+__all__ = ["normal_sum"]
