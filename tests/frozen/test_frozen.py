@@ -20,7 +20,8 @@ QUICK = 0.06
 # Chords continued below a curve lose 3.5 times what chords above add; rho is the largest of all
 # orders', whose dots are shared.
 PROMISED = {"epsilon": 1e-6, "delta": 1e-5, "renyi": 4.0 * RENYI_RTOL, "rho": 0.15}
-FOR_NOISE, ROUNDING = 100.0, 1e-12
+# Of rounds what is worth the time, where nothing else is asked for.
+FOR_NOISE, FOR_ROUNDS, ROUNDING = 100.0, 5e-4, 1e-12
 NOISE = (
     "laplace", "clamped-laplace", "truncated-laplace", "metric-laplace", "laplace-ball",
     "gaussian", "generalized-gaussian", "gaussian-ball", "density", "sgd ",
@@ -40,6 +41,8 @@ def slack(name, kept, end):
     promised = PROMISED.get(kept["quantity"], 1e-6)
     if name.startswith(NOISE) and kept["quantity"] in {"epsilon", "delta"}:
         promised *= FOR_NOISE
+    if "rounds=" in name and kept["quantity"] in {"epsilon", "delta"}:
+        promised = max(promised, FOR_ROUNDS)
     kept_width = width if width is not None and math.isfinite(width) else 0.0
     return max(kept_width, promised) + ROUNDING
 

@@ -3,7 +3,6 @@
 import math
 
 import pytest
-from flint import arb
 
 import shuffledp as sd
 from shuffledp.amplification.analyses import UNCERTIFIED
@@ -141,18 +140,3 @@ def test_sums_over_all_counts_are_refused_where_they_would_not_end():
         sd.generic(eps0=1.0, n=10**9).epsilon(
             delta=1e-6, analysis="clone-binomial-sums", certified=False
         )
-
-
-def test_the_closed_form_of_shuffled_sgd_is_rounded_up():
-    """Its eps and delta are certified: the same formula in balls of more bits is below them."""
-    from shuffledp.training.shuffled import _closed_clone
-
-    found = _closed_clone(eps0=2.0, log_delta0=math.log(1e-14), n=10**6, delta=1e-8)
-    assert found is not None
-    grow, log = arb(2).exp(), (4 / arb(1e-8)).log()
-    spread = 8 * (grow * log / 10**6).sqrt() + 8 * grow / 10**6
-    epsilon = (1 + (grow - 1) / (grow + 1) * spread).log()
-    extra = (arb(found[0]).exp() + 1) * (1 + 1 / (2 * grow)) * 10**6 * arb(math.log(1e-14)).exp()
-    assert epsilon <= found[0] <= float(epsilon) * (1 + 1e-14)
-    assert 1e-8 + extra <= found[1] <= float(1e-8 + extra) * (1 + 1e-14)
-    assert _closed_clone(eps0=9.0, log_delta0=-30.0, n=10**6, delta=1e-8) is None

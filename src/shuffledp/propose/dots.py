@@ -34,11 +34,14 @@ _LOST = 1e-12
 _FEWEST, _MOST = 48, 2000
 # Of several flows none asks for more panels than that: one that does would have all dots.
 _MOST_EACH = 150.0
-# Of all dots these are laid out evenly along the estimates' own, which follow the curve.
-_EVEN = 0.15
+# Of all dots these are laid out evenly, half of them along the estimates' own, which follow the
+# curve.
+_EVEN = 0.2
 # Of what may be added to a moment, the part that is left to a tail's bound, which is tried at so
 # many places, each so many times the one before.
 _LEFT_OUT, _STARTS, _FARTHER = 0.05, 40, 1.15
+# Logs of what weights are raised to, and up to where, below the largest.
+_FALLEN, _SEEN = 6.0, 40.0
 # The first steps of a law by estimates, in parts of its scale, and how they grow beyond `_NEAR`
 # scales: a hundred scales take 60 values.
 _PARTS, _NEAR, _GROWTH = 8.0, 4.0, 1.12
@@ -136,6 +139,11 @@ def moment_flow(
     grown = float(np.logaddexp(0.0, log_total))
     log_budget = math.log(rtol) + grown + math.log(max(grown, 1e-300))
     log_weight = math.log(order * rise) + log_mass + rise * loss - log_budget
+    # Where little is added panels are not so wide that a moment's factor grows by much on them.
+    top = float(log_weight.max())
+    log_weight = np.where(
+        log_weight > top - _SEEN, np.maximum(log_weight, top - _FALLEN), log_weight
+    )
     goal = log_budget + math.log(_LEFT_OUT)
     if last == math.inf and tail is not None:
         start = max(float(loss[-1]), 1e-3)
@@ -168,8 +176,9 @@ def places(
     root = np.cbrt(found.density)
     size = float((root * width).sum())
     panels = min(max(math.sqrt(size**3 / 12.0), fewest), most)
-    # Equal numbers for every piece of the table, too: estimates may say that nothing is added.
-    even = np.full(width.size, 1.0 / width.size)
+    # Equal numbers for every piece of the table, too, and for equal lengths: estimates may say that
+    # nothing is added, and curves with few corners are few pieces.
+    even = 0.5 / width.size + 0.5 * width / width.sum()
     part = even if size <= 0.0 else _EVEN * even + (1.0 - _EVEN) * root * width / size
     upto = np.append(0.0, np.cumsum(part))
     at = np.linspace(0.0, upto[-1], math.ceil(panels * finer) + 1)

@@ -98,8 +98,13 @@ class Envelope:
 
     def __post_init__(self) -> None:
         first = self.groups[0]
-        self._about = Interpolated(lambda e: max(one.rough_log_delta(e) for one in first))
-        self._gain = Interpolated(self._gained)
+
+        def about(epsilon: float) -> float:
+            return max(one.rough_log_delta(epsilon) for one in first)
+
+        # Estimates that take long are taken from few values; others know of every corner.
+        self._about = Interpolated(about) if self.slow else about
+        self._gain = Interpolated(self._gained) if self.slow else self._gained
 
     def _gained(self, epsilon: float) -> float:
         """About log of the sharper bound over the groups', which changes slowly; inf for none."""

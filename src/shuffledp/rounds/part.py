@@ -7,11 +7,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from shuffledp.arithmetic.balls import arb, float_below
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Theorem
 from shuffledp.neighbours import Relation
 from shuffledp.propose import dots as proposed
+from shuffledp.propose.interpolated import Interpolated
 from shuffledp.randomizers.concentrated import pure_rho
 from shuffledp.rounds.curve import LOWEST_LEVEL, Curve, Envelope, Sharper, Source
 from shuffledp.rounds.dots import law_above, law_below
@@ -29,12 +32,15 @@ _FEWEST, _GAP, _HALVINGS = 3, 8.0, (6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5)
 # second; of curves whose values take ten to a hundred times as long there are fewer, and what
 # follows from these is the best that is cheap.
 RENYI_RTOL = 1e-3
-_MOST, _MOST_SLOW = 140, 24
+_MOST, _MOST_SLOW = 125, 24
 # How far down curves are followed for Renyi divergences, as far as an order needs and no farther.
 _LEVELS, _LEVELS_SLOW = (-60.0, -240.0, LOWEST_LEVEL), (-60.0, -160.0)
 # Panels of a Renyi divergence at the least; and the part of its width that chords above may take,
 # as chords continued below a curve lose 3.5 times as much.
 _FEWEST_RENYI, _ABOVE = 24, 0.25
+# Losses of a law for it, of which the largest orders tell those next to each other apart; and the
+# least log of a value.
+_FINE, _LEAST = 800, -700.0
 
 Places = tuple[float, ...]
 Renyi = Callable[[float], tuple[float, float]]
@@ -73,6 +79,8 @@ class Part:
         Relative width of eps that is worth the time.
     assumptions, upper_theorem, lower_theorem, at
         As in ``Bound``, of one round.
+    slow : bool
+        Whether values of its curve, or of a sharper bound of it, take long.
     """
 
     label: str
@@ -84,6 +92,7 @@ class Part:
     upper_theorem: Theorem | None = None
     lower_theorem: Theorem | None = None
     at: Mapping[str, float] = field(default_factory=dict, compare=False)
+    slow: bool = False
 
     def __repr__(self) -> str:
         fixed = "".join(f", {name}={value:g}" for name, value in self.at.items())
@@ -190,8 +199,6 @@ class Round(Part):
         Pairs of neighbours for the lower end; what returns them, if they take time to make.
     width : float
         Relative width of delta asked for at each dot.
-    slow : bool
-        Whether the sharper bound takes longer than the groups' own values.
     sharper : Sharper, optional
         Another upper bound of the same supremum, where it is the least; for a symmetric relation.
     backward_groups : sequence, optional
@@ -210,7 +217,6 @@ class Round(Part):
         default=(), compare=False
     )
     width: float = WIDTH
-    slow: bool = False
     sharper: Sharper | None = field(default=None, compare=False)
     backward_groups: Sequence[Sequence[Source]] | None = field(default=None, compare=False)
     tail: Tail | None = field(default=None, compare=False)
@@ -332,6 +338,14 @@ class Round(Part):
     def _for_orders(self, orders: tuple[float, ...]) -> Places:
         return _WORK.of(self).answer(("orders", orders), lambda: self._dots(orders))
 
+    def _finely(self, level: float) -> tuple[proposed.Law, proposed.Law]:
+        """About the laws of both directions, at many losses: by few of the estimates."""
+        curves = self.curves()
+        eps = np.linspace(0.0, max(curve.end(level) for curve in curves), _FINE)
+        logs = [np.array([about(float(e)) for e in eps]) for about in map(_smooth, curves)]
+        forward, backward = (np.exp(np.maximum(log, _LEAST)) for log in (logs[0], logs[-1]))
+        return proposed.chords(eps, forward, None if curves[1] is curves[0] else backward)
+
     def _dots(self, orders: tuple[float, ...]) -> Places:
         """By estimates: where chords add the most to some orders' moments.
 
@@ -340,7 +354,7 @@ class Round(Part):
         """
         aims: list[proposed.Aim] = []
         for level in _LEVELS_SLOW if self.slow else _LEVELS:
-            rough = self.roughly(level)
+            rough = self._finely(level)
             aims = [
                 proposed.moment_flow(law, order, _ABOVE * RENYI_RTOL, self.eps0, self.tail)
                 for law in (rough if self.backward_groups is not None else rough[:1])
@@ -355,6 +369,10 @@ class Round(Part):
 
 
 _WORK: Beside[Part, Answers] = Beside(lambda _: Answers())
+
+
+def _smooth(curve: Curve) -> Interpolated:
+    return Interpolated(curve.rough)
 
 
 def joined_to_0(places: Places) -> Places:

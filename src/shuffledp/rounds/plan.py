@@ -23,8 +23,8 @@ _SHARE = 0.15
 _A_FACTOR_2 = 8
 # Values of log delta that one set of dots serves where many eps are asked for.
 _LADDER = (-1.5, -4.0, -8.0, -16.0, -32.0, -64.0, -128.0, -256.0, -512.0)
-# The fewest panels; of rounds whose eps may be wider than this, whose values take long.
-_FEWEST, _FEWEST_WIDE, _WIDE = 48, 16, 1e-3
+# The fewest panels; of curves whose values take long.
+_FEWEST, _FEWEST_SLOW = 48, 16
 # A level so far below delta/rounds changes delta by a factor 1 + 1e-6.
 _DEPTH = 14.0
 
@@ -118,7 +118,7 @@ class Plan:
                 log_delta = losses.log_delta(epsilon)
                 if log_delta > -math.inf:
                     flows.append((found, share * math.exp(log_delta)))
-        fewest = _FEWEST_WIDE if self._rtol > _WIDE else _FEWEST
+        fewest = _FEWEST_SLOW if self._parts[i][0].slow else _FEWEST
         joined = proposed.joined(flows) if flows else None
         return () if joined is None else proposed.places(joined, finer=finer, fewest=fewest)
 

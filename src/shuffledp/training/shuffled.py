@@ -8,7 +8,6 @@ from typing import Any
 
 from shuffledp import _check, theorems
 from shuffledp._check import Trust, exact
-from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval, log_add
 from shuffledp.bound import Bound
@@ -33,8 +32,6 @@ _LARGEST_EPS0 = 60.0
 _LEVELS = tuple(-2.0 - 1.35**k for k in range(19))
 # In log eps: so near to each other the same clones, or their neighbours in the list, are the best.
 _BUCKET = 0.15
-# Of delta, for the clones' own; the rest is the local guarantees'. Any share is valid.
-_SHARES = (0.5, 0.2, 0.05)
 _ORDER = (
     "every epoch uses each of the {:,} examples once, in a fresh uniformly random order that the "
     "analyst does not see"
@@ -202,45 +199,6 @@ class ShuffledSGD:
             "numerical", lambda: self.composed().epsilon(delta=self.delta)
         )
 
-    @property
-    def closed_form(self) -> Bound | None:
-        """eps by Feldman, McMillan, Talwar's Theorem 3.8, epochs composed; None outside its domain.
-
-        The best of several local guarantees and of several ways to share delta.
-        """
-        return _FOUND.of(self).answer("closed form", self._closed_form)
-
-    def _closed_form(self) -> Bound | None:
-        best: Bound | None = None
-        for share in _SHARES:
-            for level in _LEVELS:
-                each = self._closed_epoch(share * self.delta / self.epochs, level)
-                if each is None or not each[1] * self.epochs < self.delta:
-                    continue
-                part = central.approximate(epsilon=each[0], delta=each[1])
-                found = compose([part], rounds=self.epochs).epsilon(delta=self.delta)
-                if best is None or found.upper < best.upper:
-                    best = found
-        if best is None:
-            return None
-        return Bound(
-            quantity="epsilon",
-            lower=0.0,
-            upper=best.upper,
-            at={"delta": self.delta, "rounds": self.epochs, "n": self.n},
-            upper_theorem=theorems.FMT_3_8.with_step(theorems.COMPOSITION),
-            assumptions=(*self.assumptions(), f"{self.epochs:,} epochs, composed as (eps, delta)"),
-            relation=REPLACEMENT,
-        )
-
-    def _closed_epoch(self, delta: float, level: float) -> tuple[float, float] | None:
-        """(eps, delta) of one epoch by the closed form; None where it does not hold."""
-        eps0 = local_epsilon(self.distance, level + math.log(delta) - math.log(self.n))
-        if not 0.0 < eps0 <= _LARGEST_EPS0:
-            return None
-        log_delta0 = _log_delta0(self.distance, eps0)
-        return _closed_clone(eps0=eps0, log_delta0=log_delta0, n=self.n, delta=delta)
-
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers ask a reader to believe."""
         return (
@@ -263,53 +221,18 @@ class ShuffledSGD:
             "steps": self.steps,
             "delta": self.delta,
             "numerical": self.numerical.to_dict(),
-            "closed_form": None if self.closed_form is None else self.closed_form.to_dict(),
         }
 
     def __str__(self) -> str:
-        closed = self.closed_form
         setting = (
             f"n = {self.n:,}, noise {self.noise:g}, clip {self.clip:g}, {self.epochs:,} epochs"
         )
-        formula = "its condition does not hold" if closed is None else f"eps <= {closed.upper:.6g}"
         lines = [
             f"shuffled SGD: {setting}, batches of {self.batch:,} ({self.steps:,} steps)",
             str(self.numerical),
-            f"closed form (Feldman, McMillan, Talwar 2021, Theorem 3.8): {formula}",
         ]
         lines += [f"  assumes {words}" for words in self.numerical.assumptions]
         return "\n".join(lines)
-
-
-def _closed_clone(
-    *, eps0: float, log_delta0: float, n: int, delta: float
-) -> tuple[float, float] | None:
-    """eps and delta of Feldman, McMillan, Talwar 2021, Theorem 3.8; None outside its domain.
-
-    With E = e^eps0, eps = log(1 + (E - 1)/(E + 1) (8 sqrt(E L/n) + 8E/n)) for L = log(4/delta) and
-    E <= n/(16 L), and delta in all = delta + (e^eps + 1)(1 + 1/(2E)) n delta0.
-
-    Parameters
-    ----------
-    eps0, log_delta0 : float
-        Local guarantee of every report.
-    n : int
-        Users.
-    delta : float
-        Of the clones alone.
-
-    Returns
-    -------
-    (epsilon, delta) : tuple of two floats, or None
-        Both rounded up.
-    """
-    grow, log = arb(eps0).exp(), (4 / arb(delta)).log()
-    if not grow <= n / (16 * log):
-        return None
-    spread = 8 * (grow * log / n).sqrt() + 8 * grow / n
-    epsilon = float_above(((grow - 1) / (grow + 1) * spread).log1p())
-    extra = (arb(epsilon).exp() + 1) * (1 + 1 / (2 * grow)) * n * arb(log_delta0).exp()
-    return epsilon, float_above(delta + extra)
 
 
 _FOUND: Beside[ShuffledSGD, Answers] = Beside(lambda _: Answers())
