@@ -8,6 +8,7 @@ import pickle
 import random
 from pathlib import Path
 
+import mpmath
 import pytest
 from click.testing import CliRunner
 from flint import arb, ctx
@@ -187,6 +188,33 @@ def test_never_above_the_messages_that_are_added_up(d, eps0, n):
     messages = sd.shuffle(mechanism, n).epsilon(delta=1e-6)
     assert sums.upper <= messages.upper <= eps0
     assert sums.upper_theorem.key == "sums-of-messages"
+
+
+@pytest.mark.parametrize(
+    ("sigma", "n", "rounds"), [(0.01, 10, 1), (0.03, 1, 1), (0.03, 1, 7), (1.0, 10**6, 52)]
+)
+def test_normal_noise_of_any_size(sigma, n, rounds):
+    """Against the Gaussian mechanism's delta in 60 digits, at both ends; eps may be 649."""
+    found = sd.shuffle(sd.Gaussian(sigma=sigma), n, view="sums").compose(rounds=rounds)
+    bound = found.epsilon(delta=1e-6)
+    with mpmath.workdps(60):
+        mu = mpmath.sqrt(mpmath.mpf(rounds) / n) / mpmath.mpf(sigma)
+
+        def delta(eps):
+            z = mpmath.mpf(eps) / mu
+            return mpmath.ncdf(mu / 2 - z) - mpmath.exp(eps) * mpmath.ncdf(-mu / 2 - z)
+
+        assert delta(bound.upper) <= mpmath.mpf(1e-6) <= delta(bound.lower)
+        at = found.delta(epsilon=bound.upper)
+        truth = mpmath.log(delta(bound.upper))
+        assert at.log_lower <= truth <= at.log_upper
+    assert bound.upper <= bound.lower * (1.0 + 1e-10)
+
+
+def test_normal_noise_where_the_aggregator_fails():
+    """One report alone: it was none, for want of digits."""
+    bound = sd.shuffle(sd.Gaussian(sigma=0.03), 1, view="sums").epsilon(delta=1e-6)
+    assert bound.upper == pytest.approx(713.07, abs=5e-3)
 
 
 def test_normal_noise_is_the_gaussian_mechanism():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from shuffledp import theorems
 from shuffledp.arithmetic.balls import arb, ctx, float_above
@@ -20,12 +20,10 @@ from shuffledp.curves import Accountant
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.rounds import Candidate, Round, StatedRound, compose, direction, stated
+from shuffledp.views.added_up import AddedUp
 from shuffledp.views.coordinates import Coordinates
 from shuffledp.views.noise import AddedNoise
 from shuffledp.views.noisy import AllDatasets, candidate, curve_of
-
-if TYPE_CHECKING:
-    from shuffledp.views.sums import Sums
 
 Quantity = Literal["epsilon", "delta"]
 
@@ -42,7 +40,7 @@ U = UNIT_ROUNDOFF
 _BITS = 128
 
 
-def local_guarantee(view: Sums) -> float:
+def local_guarantee(view: AddedUp) -> float:
     """Pure guarantee in nats of one user's reports in all rounds, seen alone; inf if there is none.
 
     Of a 0 and a 1 the outputs' log ratios are at most L_1 = log P(1|1)/P(1|0) and
@@ -51,7 +49,7 @@ def local_guarantee(view: Sums) -> float:
 
     Parameters
     ----------
-    view : Sums
+    view : AddedUp
         What is added up.
     """
     mechanism = view.mechanism
@@ -78,12 +76,12 @@ def _up(times: Fraction, eps0: float) -> float:
     return product if Fraction(product) >= exact else math.nextafter(product, math.inf)
 
 
-def searched(view: Sums, *, quantity: Quantity, value: float, recomputed: bool) -> Bound:
+def searched(view: AddedUp, *, quantity: Quantity, value: float, recomputed: bool) -> Bound:
     """Both ends for sums of bits, by every data set of a coordinate.
 
     Parameters
     ----------
-    view : Sums
+    view : AddedUp
         What is added up, and how often.
     quantity : {"epsilon", "delta"}
         What is bounded.
@@ -97,7 +95,7 @@ def searched(view: Sums, *, quantity: Quantity, value: float, recomputed: bool) 
     return _capped(view, _several(view, quantity, value, recomputed=recomputed))
 
 
-def _capped(view: Sums, bound: Bound) -> Bound:
+def _capped(view: AddedUp, bound: Bound) -> Bound:
     """No round tells more than its reports do."""
     eps0 = local_guarantee(view)
     witness = {**bound.witness, "upper": {"analysis": "sums-local"}}
@@ -129,7 +127,7 @@ def _capped(view: Sums, bound: Bound) -> Bound:
 # ------------------------------------------------------------------------------- one coordinate
 
 
-def _one(view: Sums, quantity: Quantity, value: float) -> Bound:
+def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
     """One coordinate in one round: the largest divergence of all data sets."""
     made = view.coordinates
     curve, cap = curve_of(made, view.n, view.added), pure_of_one(view)
@@ -164,7 +162,7 @@ def _rtol(noise: AddedNoise | None) -> float:
     return _LAPLACE if noise is not None and noise.kind == "discrete-laplace" else _RTOL
 
 
-def pure_of_one(view: Sums) -> float:
+def pure_of_one(view: AddedUp) -> float:
     """Pure guarantee of one coordinate, with the aggregator's noise if there is some; or inf."""
     bits, noise = view.coordinates.bits, view.added
     with ctx.workprec(_BITS):
@@ -186,7 +184,7 @@ def _held(made: Coordinates, named: dict[str, Any]) -> dict[str, Any]:
 # ----------------------------------------------------------------------------- many coordinates
 
 
-def _several(view: Sums, quantity: Quantity, value: float, *, recomputed: bool) -> Bound:
+def _several(view: AddedUp, quantity: Quantity, value: float, *, recomputed: bool) -> Bound:
     """Coordinates by one coordinate's values at dots."""
     part, times, falling = one_coordinate(view), view.changed, view.falling
     if recomputed:
@@ -238,7 +236,7 @@ def _witness(made: StatedRound, found: Bound, times: int) -> dict[str, Any]:
     return {"upper": upper, "lower": lower}
 
 
-def one_coordinate(view: Sums) -> Round:
+def one_coordinate(view: AddedUp) -> Round:
     """One coordinate as a round, by all data sets from above and by two from below."""
     made, n, added = view.coordinates, view.n, view.added
     upper, lower = _theorems(view)
@@ -257,7 +255,7 @@ def one_coordinate(view: Sums) -> Round:
     )
 
 
-def alike_round(view: Sums, *, falls: bool, ones: bool) -> Round:
+def alike_round(view: AddedUp, *, falls: bool, ones: bool) -> Round:
     """The sum of a coordinate that falls, or rises, while all others hold a 1 there, or a 0."""
     n = view.n
     found = candidate(view.coordinates, n, view.added, n - 1 if ones else 0)
@@ -277,7 +275,7 @@ def alike_round(view: Sums, *, falls: bool, ones: bool) -> Round:
     )
 
 
-def _theorems(view: Sums) -> tuple[Theorem, Theorem]:
+def _theorems(view: AddedUp) -> tuple[Theorem, Theorem]:
     """Of the upper and of the lower end."""
     if view.added is None:
         return theorems.SUMS, theorems.SUMS_DATASET
@@ -285,7 +283,7 @@ def _theorems(view: Sums) -> tuple[Theorem, Theorem]:
 
 
 def _bound(
-    view: Sums,
+    view: AddedUp,
     quantity: Quantity,
     value: float,
     found: tuple[tuple[float, float], tuple[float | None, float | None]],

@@ -8,7 +8,6 @@ sigma sqrt(n): T rounds are one Gaussian mechanism with mu = sqrt(T/n) (high - l
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from shuffledp import theorems
 from shuffledp.arithmetic.balls import arb
@@ -16,18 +15,19 @@ from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds.gaussian import delta_gaussian, enclosed
+from shuffledp.views.added_up import AddedUp
 from shuffledp.views.datasets import Quantity
 
 # Halvings of a bracket of eps, and how near its ends are.
 _HALVINGS, _NEAR = 200, 1e-12
 
 
-def normal_sum(view: Any, noise: Gaussian, quantity: Quantity, value: float) -> Bound:
+def normal_sum(view: AddedUp, noise: Gaussian, quantity: Quantity, value: float) -> Bound:
     """Both ends, 1e-12 apart.
 
     Parameters
     ----------
-    view : Sums
+    view : AddedUp
         What is added up, and how often.
     noise : Gaussian
         What each user runs.

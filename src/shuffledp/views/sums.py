@@ -13,19 +13,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp import _check, theorems
-from shuffledp._check import exact
 from shuffledp.amplification import Shuffled
-from shuffledp.analysis import ONE_ROUND, SAME, own_assumptions
 from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.bound import Bound, Theorem, with_lower_of, with_upper_of
 from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.curves import Accountant
 from shuffledp.errors import rejected
-from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, relation_named
+from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.rounds import compose, stated
 from shuffledp.values.described import by_name
-from shuffledp.views.coordinates import Coordinates, coordinates_of
+from shuffledp.views.added_up import SUMS_ALONE, ZEROED, AddedUp
+from shuffledp.views.coordinates import coordinates_of
 from shuffledp.views.datasets import (
     Quantity,
     alike_round,
@@ -44,117 +43,10 @@ _MOST_ONES, _MOST_ROUNDS = 500, 10**6
 # Three or four pairs of data sets are tried, each a composition that takes seconds.
 _LOOSER = 2e-3
 
-ADDED_UP = (
-    "all n reports are randomized as stated, each with randomness of its own, and are added up"
-)
-SUMS_ALONE = (
-    "the analyst sees the sum of each coordinate over all n reports and nothing else of them"
-)
-NOISY_ALONE = (
-    "the analyst sees the sum of each coordinate over all n reports with noise on it, and nothing "
-    "else of them"
-)
-_ROUNDS = (
-    "{:,} rounds, each with randomness of its own; what is reported may depend on all sums before"
-)
-_ONES = "a report holds at most {:,} ones before it is randomized"
-_ITEM = "a report holds one 1 before it is randomized"
-ZEROED = ReplaceSpecial()
-_ZERO_VECTOR = "the special value is the report of zeros alone, randomized as every other"
-_OR_ITEM = "every other report holds one 1 before it is randomized"
-_NORMAL = "inputs are in [{}, {}]; noise and sums are real numbers, not floats"
-
 
 @dataclass(frozen=True)
-class Sums(Accountant):
-    """A mechanism among n users whose reports are added up; made by ``shuffle(view="sums")``.
-
-    Attributes
-    ----------
-    mechanism : Randomizer
-        ``RAPPOR``, ``OUE``, a mechanism with one-bit reports, or ``Gaussian``.
-    n : int
-        Users whose reports are added up, the one who is protected included.
-    ones : int
-        The most 1s that a report holds before it is randomized (multi-hot vectors); 1: an item.
-    relation : Relation
-        One user's data replaced ("replace-one"), or replaced by a report of zeros
-        ("replace-special").
-    rounds : int
-        How often everybody reports.
-    rtol : float or None
-        Requested relative width of eps; by default what is worth the time, 5e-4 or so.
-    added : AddedNoise or None
-        Noise of the aggregator's own on every coordinate's sum.
-    """
-
-    mechanism: Randomizer
-    n: int
-    ones: int = 1
-    relation: Relation = REPLACEMENT
-    rounds: int = 1
-    rtol: float | None = None
-    added: AddedNoise | None = None
-
-    @property
-    def seen(self) -> str:
-        """What the analyst sees, in words."""
-        return SUMS_ALONE if self.added is None else NOISY_ALONE
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the numbers ask a reader to believe."""
-        words = [self.relation.sentence]
-        if self.relation == ZEROED:
-            words.append(_ZERO_VECTOR)
-        words += [ADDED_UP, self.seen]
-        if self.added is not None:
-            words.append(self.added.words)
-        if not isinstance(self.mechanism, Gaussian) and self.coordinates.count > 1:
-            item = _OR_ITEM if self.relation == ZEROED else _ITEM
-            words.append(item if self.coordinates.exact else _ONES.format(self.ones))
-        if isinstance(self.mechanism, Gaussian):
-            words.append(_NORMAL.format(exact(self.mechanism.low), exact(self.mechanism.high)))
-        words.append(ONE_ROUND if self.rounds == 1 else _ROUNDS.format(self.rounds))
-        return (*words, *own_assumptions(self.mechanism), SAME)
-
-    @property
-    def attained(self) -> Theorem:
-        """What a lower end rests on: a pair of data sets."""
-        normal = isinstance(self.mechanism, Gaussian)
-        if self.added is not None:
-            return theorems.SUMS_ADDED_DATASET
-        return theorems.SUM_OF_NORMALS if normal else theorems.SUMS_DATASET
-
-    @property
-    def coordinates(self) -> Coordinates:
-        """Of a report of bits; NotCertified where it is none."""
-        return coordinates_of(self.mechanism, ones=self.ones)
-
-    @property
-    def changed(self) -> int:
-        """Coordinates that a neighbour may change, in all rounds; of numbers the rounds."""
-        if isinstance(self.mechanism, Gaussian):
-            return self.rounds
-        return sum(self.changes()[0]) * self.rounds
-
-    @property
-    def falling(self) -> int:
-        """Those of one pair of datasets that are alike: all where bits are symmetric.
-
-        Else the coordinates that go from 1 to 0 (docs/theory-sums.md, Lemma 2.1).
-        """
-        if isinstance(self.mechanism, Gaussian) or self.coordinates.symmetric:
-            return self.changed
-        return min(self.ones, self.coordinates.count) * self.rounds
-
-    def changes(self) -> list[tuple[int, int]]:
-        """(coordinates that fall, coordinates that rise): as many as can be, up to the order."""
-        count, ones = self.coordinates.count, min(self.ones, self.coordinates.count)
-        if self.relation == ZEROED:
-            return [(ones, 0)]
-        changed = min(2 * ones, count)
-        down = {ones, -(-changed // 2)}
-        return [(d, changed - d) for d in sorted(down)]
+class Sums(AddedUp, Accountant):
+    """A mechanism among n users whose reports are added up; made by ``shuffle(view="sums")``."""
 
     # ------------------------------------------------------------------------------- both ends
 
@@ -378,3 +270,6 @@ def summed(
         rtol=None if rtol is None else _check.real("rtol", rtol, low=1e-6, high=0.1),
         added=added,
     )
+
+
+__all__ = ["SUMS_ALONE", "Sums", "certified", "log_upper", "summed"]
