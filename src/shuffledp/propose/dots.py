@@ -76,7 +76,7 @@ def flow(own: Law, others: Sequence[Law], *, epsilon: float, tilt: float) -> Flo
 def _spread(loss: Array, weight: Array) -> Flow:
     """Weights of losses +-l over l: each stands for what is next to it."""
     size, place = np.unique(np.abs(loss), return_inverse=True)
-    weight = np.bincount(place, weights=weight)
+    weight = np.asarray(np.bincount(place, weights=weight), dtype=np.float64)
     ends = np.concatenate([[0.0], 0.5 * (size[:-1] + size[1:]), size[-1:]])
     kept = np.flatnonzero(np.diff(ends) > 0.0)
     ends = np.append(ends[kept], ends[-1])

@@ -23,7 +23,7 @@ from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.rounds import compose, stated
 from shuffledp.values.described import by_name
-from shuffledp.views.added_up import SUMS_ALONE, ZEROED, AddedUp
+from shuffledp.views.added_up import ZEROED, AddedUp
 from shuffledp.views.coordinates import coordinates_of
 from shuffledp.views.datasets import (
     Quantity,
@@ -272,4 +272,4 @@ def summed(
     )
 
 
-__all__ = ["SUMS_ALONE", "Sums", "certified", "log_upper", "summed"]
+__all__ = ["Sums", "certified", "log_upper", "summed"]
