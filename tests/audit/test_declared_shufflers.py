@@ -45,7 +45,7 @@ def at_the_end(messages):
 FAULTS = {
     "all at the end": (at_the_end, "dummies in the first half of what leaves"),
     "evenly spread": (spread, "runs in which dummies leave"),
-    "one more": (uniform(random.Random(1), 25), "messages that never came in"),
+    "one more": (uniform(random.Random(1), 25), "messages that did not come in with the batch"),
     "one less": (uniform(random.Random(2), 23), "dummies that were not added"),
     "none": (uniform(random.Random(3), 0), "dummies that were not added"),
     "messages in order": (

@@ -28,8 +28,6 @@ Point = tuple[float, float]
 _SHRINK = 4e-15
 # Relative width of the certified ends.
 _RTOL = 1e-3
-# Pairs whose channels are evaluated: with alike inputs all are nearly the same.
-_EVALUATED = 2
 
 
 def hull(points: Sequence[Point]) -> list[Point]:
@@ -70,30 +68,22 @@ def central(plan: AuditPlan, pairs: Mapping[tuple[int, int], Bound]) -> tuple[Bo
     """
     if plan.n is None or plan.randomizer is None:
         return ()
-    channels = []
-    for (i, j), bound in pairs.items():
-        if i < j:
-            high, low = pairs[j, i].point
-            channel = weakest_channel([bound.point, (1.0 - low, 1.0 - high)])
-            channels += [] if channel is None else [(bound, channel)]
-    channels.sort(key=lambda one: -_apart(one[1]))
-    declared, made = shuffle(plan.randomizer, n=plan.n, rtol=_RTOL), []
+    declared, channel, values, made = shuffle(plan.randomizer, n=plan.n, rtol=_RTOL), None, None, []
+    if pairs:
+        # All limits hold together, so any pair may be chosen.
+        (i, j), best = max(pairs.items(), key=lambda one: one[1].lower)
+        high, low = pairs[j, i].point
+        channel, values = weakest_channel([best.point, (1.0 - low, 1.0 - high)]), best.pair
     for delta in plan.deltas:
-        best = Bound(CENTRAL, None, delta, 0.0, declared.epsilon(delta=delta).upper)
-        for bound, channel in channels[:_EVALUATED]:
-            with contextlib.suppress(NotCertified):
+        bound = Bound(CENTRAL, None, delta, 0.0, declared.epsilon(delta=delta).upper)
+        with contextlib.suppress(NotCertified):
+            if channel is not None:
                 found = shuffle(channel, n=plan.n, rtol=_RTOL)
                 lower = found.epsilon(delta=delta, analysis="dataset").lower
-                if lower > best.lower:
-                    best = dataclasses.replace(best, pair=bound.pair, lower=lower)
-        made.append(best)
+                pair = values if lower > 0.0 else None
+                bound = dataclasses.replace(bound, pair=pair, lower=lower)
+        made.append(bound)
     return tuple(made)
-
-
-def _apart(channel: Channel) -> float:
-    """How far its two inputs are apart, sum (p - q)^2/(p + q); any choice of channels is valid."""
-    p, q = channel.probabilities[:2]
-    return float(((p - q) ** 2 / np.maximum(p + q, 1e-300)).sum())
 
 
 def words(plan: AuditPlan, made: Sequence[Bound], *, known: bool) -> Iterator[str]:
@@ -106,7 +96,7 @@ def words(plan: AuditPlan, made: Sequence[Bound], *, known: bool) -> Iterator[st
             "No two of the audited values are known to be neighbours: of the program after "
             "shuffling nothing is said."
         )
-    pairs = [bound.pair for bound in made if bound.pair is not None]
-    names = dict.fromkeys(" and ".join(sorted(shown(x) for x in pair)) for pair in pairs)
-    if names:
-        yield f"They are of one user who changes between {', or '.join(names)}."
+    pair = next((bound.pair for bound in made if bound.pair is not None), None)
+    if pair is not None:
+        names = " and ".join(sorted(shown(x) for x in pair))
+        yield f"They are of one user who changes between {names}."

@@ -315,7 +315,7 @@ def design(plan: AuditPlan, reading: Reading | None = None) -> Design:
     Where nothing is declared they are made from a reading that other reports gave (``learned``).
     """
     if reading is None:
-        reading = read(declared(plan), plan.asked, plan.reports)
+        reading = read(declared(plan), plan.asked)
     claims, made = _claims(plan), []
     for place, (pair, epsilon, delta, near) in enumerate(claims):
         weight = (1.0 - _WORST_PAIR) / len(claims) + (_WORST_PAIR if place == 0 else 0.0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,13 +39,11 @@ MIXING, MESSAGES = "mixing", "messages"
 _SCALES = (2, 4, 16)
 # Where a message leaves, in so many equal parts of a batch.
 BINS = 8
-# Messages of a batch that are looked for in later ones, and in how many of them.
-_REMEMBERED, _BATCHES_REMEMBERED = 1_000, 16
 # What has probability 0.
-LOST, FOREIGN = "messages that did not leave", "messages that never came in"
-COPIES, REPLAYS = "messages that left more than once", "messages of an earlier batch"
+LOST, FOREIGN = "messages that did not leave", "messages that did not come in with the batch"
+COPIES = "messages that left more than once"
 MISSING, EARLY = "dummies that were not added", "messages of a batch below the minimum"
-_WRONG: tuple[str, ...] = (LOST, FOREIGN, COPIES, REPLAYS, MISSING, EARLY)
+_WRONG: tuple[str, ...] = (LOST, FOREIGN, COPIES, MISSING, EARLY)
 # What is seldom: at most one a batch on the average.
 ADJACENT, FIXED = "neighbours that leave as neighbours", "messages that keep their place"
 REPEATED = "places that two batches treat alike"
@@ -168,12 +165,10 @@ def audit_shuffler(
     tally = ShufflerTally.empty(plan)
     if plan.minimum is not None:
         tally.wrong[EARLY] = len(program(_marked(plan, plan.batches)[: plan.minimum - 1]))
-    earlier: deque[frozenset[str]] = deque(maxlen=_BATCHES_REMEMBERED)
     before: Places | None = None
     for batch in range(plan.batches):
         sent = _marked(plan, batch)
-        now = _received(sent, [*map(str, program(list(sent)))], earlier, tally, plan.dummies)
-        earlier.append(frozenset(sent[:_REMEMBERED]))
+        now = _received(sent, [*map(str, program(list(sent)))], tally, plan.dummies)
         if now is not None:
             _count(tally, plan, now, before)
         before = now if batch % 2 == 0 else None
@@ -210,22 +205,18 @@ def _marked(plan: ShufflerPlan, batch: int) -> list[str]:
 
 
 def _received(
-    sent: Sequence[str],
-    out: Sequence[str],
-    earlier: Sequence[frozenset[str]],
-    tally: ShufflerTally,
-    dummies: int,
+    sent: Sequence[str], out: Sequence[str], tally: ShufflerTally, dummies: int
 ) -> Places | None:
     """Where each message left, or None where messages are missing or there are others."""
-    index, seen = frozenset(sent), {mark: place for place, mark in reversed([*enumerate(out)])}
-    others = [mark for mark in out if mark not in index]
+    index, seen = frozenset(sent), {mark: place for place, mark in enumerate(out)}
+    others = sum(mark not in index for mark in out)
+    known = len(index & seen.keys())
     found = {
-        COPIES: len(out) - len(others) - len(index & seen.keys()),
-        LOST: len(index - seen.keys()),
-        REPLAYS: sum(any(mark in marks for marks in earlier) for mark in others),
+        COPIES: len(out) - others - known,
+        LOST: len(index) - known,
+        FOREIGN: max(others - dummies, 0),
+        MISSING: max(dummies - others, 0),
     }
-    strangers = len(others) - found[REPLAYS]
-    found |= {FOREIGN: max(strangers - dummies, 0), MISSING: max(dummies - strangers, 0)}
     for name, count in found.items():
         tally.wrong[name] += count
     return None if any(found.values()) else np.array([seen[m] for m in sent], dtype=np.int64)

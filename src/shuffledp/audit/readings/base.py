@@ -17,8 +17,8 @@ from shuffledp.randomizers import Randomizer
 Floats = npt.NDArray[np.floating]
 Labels = npt.NDArray[np.integer]
 
-# Cell probabilities are sums and differences of floats good to about 1e-13.
-REL = 1e-9
+# Cell probabilities are sums, differences and products of floats good to about 1e-13.
+_REL = 1e-9
 # What is run is the stated law on a lattice, 2^30 steps and more to the noise or the interval
 # (docs/theory.md, section 4.9): a cell's edge is within one step, and each step has at most this.
 LATTICE = 2.0**-29
@@ -38,8 +38,8 @@ class Reading:
         Claimed probability of each cell under each input.
     classify : callable
         Reports -> cells 0 .. C-1, or C for a report outside the message space.
-    rel, err : float
-        The claimed probability is within ``mass (1 +- rel) +- err``.
+    err : float
+        The claimed probability is within ``mass (1 +- 1e-9) +- err``.
     equal : float or None
         Where reports have no atoms: at most this is the probability that two are equal once they
         are rounded to six digits.
@@ -48,7 +48,6 @@ class Reading:
     names: tuple[str, ...]
     mass: Floats
     classify: Callable[[Any], Labels]
-    rel: float = REL
     err: float = 0.0
     equal: float | None = None
 
@@ -60,12 +59,12 @@ class Reading:
     @property
     def low(self) -> Floats:
         """Lower ends of the claimed probabilities."""
-        return np.clip(self.mass * (1.0 - self.rel) - self.err, 0.0, 1.0)
+        return np.clip(self.mass * (1.0 - _REL) - self.err, 0.0, 1.0)
 
     @property
     def high(self) -> Floats:
         """Upper ends of the claimed probabilities; a cell that never occurs stays at 0."""
-        grown = np.clip(self.mass * (1.0 + self.rel) + self.err, 0.0, 1.0)
+        grown = np.clip(self.mass * (1.0 + _REL) + self.err, 0.0, 1.0)
         return np.where(self.mass > 0.0, grown, self.err)
 
     def groups(self, most: int) -> Labels:
@@ -101,7 +100,7 @@ class Reading:
 
 
 @singledispatch
-def reading_of(randomizer: Randomizer, inputs: tuple[Any, ...], reports: int) -> Reading:
+def reading_of(randomizer: Randomizer, inputs: tuple[Any, ...]) -> Reading:
     """How this mechanism's reports are read: a reader is registered for each class.
 
     Parameters
@@ -110,10 +109,8 @@ def reading_of(randomizer: Randomizer, inputs: tuple[Any, ...], reports: int) ->
         The declared mechanism.
     inputs : tuple
         Inputs of its law.
-    reports : int
-        How many will be asked for under each input: cells far out get a few dozens of them.
     """
-    del inputs, reports
+    del inputs
     raise NotCertified(f"{randomizer.name}: no audit knows how to read its reports")
 
 
@@ -134,7 +131,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def read(randomizer: Randomizer, inputs: tuple[Any, ...], reports: int) -> Reading:
+def read(randomizer: Randomizer, inputs: tuple[Any, ...]) -> Reading:
     """The same, of inputs that the mechanism takes.
 
     Raises
@@ -147,7 +144,7 @@ def read(randomizer: Randomizer, inputs: tuple[Any, ...], reports: int) -> Readi
     try:
         for x in inputs:
             randomizer.simulate(values_array([value_of(randomizer, x)]), seed=0)
-        return reading_of(randomizer, inputs, reports)
+        return reading_of(randomizer, inputs)
     except NotCertified:
         raise
     except ShuffleDPError as error:

@@ -106,9 +106,8 @@ def _check_table(randomizer: Any, outputs: int, inputs: tuple[Any, ...]) -> None
 
 @reading_of.register(KRR)
 @reading_of.register(BinaryRR)
-def _response(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _response(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     """e^eps0 for the own output, 1 for others."""
-    del reports
     _check_table(randomizer, randomizer.items, inputs)
     table = np.ones((len(inputs), randomizer.items))
     table[np.arange(len(inputs)), np.array(inputs)] = math.exp(randomizer.eps0)
@@ -116,22 +115,19 @@ def _response(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading
 
 
 @reading_of.register
-def _channel(randomizer: Channel, inputs: tuple[Any, ...], reports: int) -> Reading:
-    del reports
+def _channel(randomizer: Channel, inputs: tuple[Any, ...]) -> Reading:
     return outputs_reading(randomizer.probabilities[list(inputs)])
 
 
 @reading_of.register
-def _extremal(randomizer: Extremal, inputs: tuple[Any, ...], reports: int) -> Reading:
-    del reports
+def _extremal(randomizer: Extremal, inputs: tuple[Any, ...]) -> Reading:
     return outputs_reading(
         np.where(randomizer.matrix[list(inputs)], math.exp(randomizer.eps0), 1.0)
     )
 
 
 @reading_of.register
-def _duchi(randomizer: Duchi, inputs: tuple[Any, ...], reports: int) -> Reading:
-    del reports
+def _duchi(randomizer: Duchi, inputs: tuple[Any, ...]) -> Reading:
     return outputs_reading(bit_table(randomizer, inputs), "bit")
 
 
@@ -143,9 +139,8 @@ def bit_table(randomizer: Any, inputs: tuple[Any, ...]) -> Floats:
 
 
 @reading_of.register
-def _pckv(randomizer: PCKVGRR, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _pckv(randomizer: PCKVGRR, inputs: tuple[Any, ...]) -> Reading:
     """1 + favour (e^eps0 - 1) for the symbols that an input's pairs may become."""
-    del reports
     _check_table(randomizer, randomizer.symbols, inputs)
     gain = math.expm1(randomizer.eps0)
     table = np.ones((len(inputs), randomizer.symbols))
@@ -164,9 +159,8 @@ def _pckv_value(randomizer: PCKVGRR, x: Any) -> list[list[float]]:
 
 
 @reading_of.register
-def _hadamard(randomizer: HadamardResponse, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _hadamard(randomizer: HadamardResponse, inputs: tuple[Any, ...]) -> Reading:
     """Columns by the block they are in and the signs of the inputs' rows there."""
-    del reports
     size, count = 2 * randomizer.half_block, randomizer.columns
     _check_table(randomizer, count, inputs)
     block, column = np.divmod(np.arange(count), size)
@@ -275,9 +269,8 @@ def _bits(items: Sequence[int], d: int) -> Callable[[Any], tuple[Any, Any]]:
 
 @reading_of.register(RAPPOR)
 @reading_of.register(OUE)
-def _unary(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _unary(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     """Independent bits: of the own item with p*, of others with q*."""
-    del reports
     few(randomizer, inputs, MOST_SUPPORTED)
     d, rates = randomizer.items, randomizer.support
     items = with_bystanders(inputs, d, 2)
@@ -287,9 +280,8 @@ def _unary(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
 
 
 @reading_of.register
-def _sampling(randomizer: SamplingRAPPOR, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _sampling(randomizer: SamplingRAPPOR, inputs: tuple[Any, ...]) -> Reading:
     """Mixture over the user's s items of RAPPOR: the first two of each set, and one in none."""
-    del reports
     few(randomizer, inputs, MOST_SUPPORTED)
     d, s = randomizer.items, randomizer.s
     sets = [value_of(randomizer, x) for x in inputs]
@@ -317,9 +309,8 @@ def _window(randomizer: SamplingRAPPOR, x: Any) -> list[int]:
 
 
 @reading_of.register
-def _subset(randomizer: SubsetSelection, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _subset(randomizer: SubsetSelection, inputs: tuple[Any, ...]) -> Reading:
     """Which items are in the set: e^eps0 or 1 times the share of k-sets with that pattern."""
-    del reports
     few(randomizer, inputs, MOST_SUPPORTED)
     d, k = randomizer.items, randomizer.size
     items = with_bystanders(inputs, d)
@@ -341,12 +332,11 @@ def _subset(randomizer: SubsetSelection, inputs: tuple[Any, ...], reports: int) 
 
 
 @reading_of.register
-def _hashed(randomizer: LocalHash, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _hashed(randomizer: LocalHash, inputs: tuple[Any, ...]) -> Reading:
     """Which items hash to z: independent hits with 1/l, times e^eps0 for the own one (at most 3).
 
     What is run hits any three items independently (docs/theory.md, section 4); no more are asked.
     """
-    del reports
     few(randomizer, inputs, _MOST_HASHED)
     l, m = randomizer.l, (randomizer.items - 1).bit_length()
     items = with_bystanders(inputs, randomizer.items, 1)[:_MOST_HASHED]
@@ -362,9 +352,8 @@ def _hashed(randomizer: LocalHash, inputs: tuple[Any, ...], reports: int) -> Rea
 
 
 @reading_of.register
-def _wheel(randomizer: Wheel, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _wheel(randomizer: Wheel, inputs: tuple[Any, ...]) -> Reading:
     """Which of the disjoint sets cover the point: independent but for the own one's density."""
-    del reports
     few(randomizer, inputs, _MOST_HASHED)
     names = list(dict.fromkeys(inputs))
     s = randomizer.s

@@ -20,12 +20,11 @@ from shuffledp.randomizers import PIRAPPOR, ProjectiveGeometry, field, galois
 
 @reading_of.register(PIRAPPOR)
 @reading_of.register(ProjectiveGeometry)
-def _hyperplanes(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _hyperplanes(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     """Outputs with each pattern of zeros, e^eps0 times as likely where the own product is one.
 
     Of the vectors counted a point has q - 1, and the vector 0, which is none, has all zeros.
     """
-    del reports
     few(randomizer, inputs, MOST_SUPPORTED)
     items = with_bystanders(inputs, randomizer.items)
     q, own = randomizer.size, (1.0, math.exp(randomizer.eps0))

@@ -43,12 +43,10 @@ from shuffledp.randomizers import (
 )
 from shuffledp.randomizers.piecewise import lattice
 
-# Cut points at these quantiles under every input, and far out where about so many reports lie.
-_BULK = np.arange(1, 16) / 16.0
-_FAR = 30.0
-# Reports that are simulated under each input: 32 of them lie beyond the last cut point.
+# Cut points at these quantiles under every input, of reports that are simulated: 32 of them lie
+# beyond the last cut point.
+_LEVELS = np.concatenate([[2.0**-11], np.arange(1, 16) / 16.0, [1.0 - 2.0**-11]])
 _SIMULATED = 1 << 16
-_FARTHEST = 2.0**-11
 # Of the interval of inputs: cells that are narrower would be told apart by rounding alone.
 _CLOSEST = 1e-6
 # Numbers of six digits are at most so far apart, relatively: the first digit may be a 1.
@@ -66,7 +64,6 @@ def on_line(
     randomizer: Any,
     masses: Masses,
     inputs: tuple[float, ...],
-    reports: int,
     *,
     atoms: tuple[float, ...] = (),
     ends: tuple[float, float] = (-math.inf, math.inf),
@@ -83,8 +80,6 @@ def on_line(
         Probabilities of cells.
     inputs : tuple of float
         Inputs.
-    reports : int
-        How many reports there will be under each input.
     atoms : tuple of float
         Points of positive probability, each a cell of its own.
     ends : tuple of float
@@ -96,7 +91,7 @@ def on_line(
     """
     span = (0.0, float(randomizer.top)) if whole else (randomizer.low, randomizer.high)
     slack = 0.0 if whole else 1e-9 * (span[1] - span[0])
-    edges = np.concatenate([_quantiles(randomizer, x, reports) for x in inputs])
+    edges = np.concatenate([_quantiles(randomizer, x) for x in inputs])
     edges = _apart(np.unique([*span, *inputs]), edges, _CLOSEST * (span[1] - span[0]))
     if whole:
         # A report that is no whole number lies in no cell.
@@ -126,13 +121,12 @@ def on_line(
     return Reading(names, mass, classify, err=0.0 if whole else err, equal=equal)
 
 
-def _quantiles(randomizer: Any, x: float, reports: int) -> Floats:
+def _quantiles(randomizer: Any, x: float) -> Floats:
     """Cut points for one input, from simulated reports."""
     value = values_array([value_of(randomizer, x)])
     sample = np.asarray(randomizer.simulate(np.repeat(value, _SIMULATED, axis=0), seed=1))
     column = sample if sample.ndim == 1 else sample[:, 0]
-    tail = min(max(_FAR / reports, _FARTHEST), 0.03)
-    return np.quantile(column, np.concatenate([[tail], _BULK, [1.0 - tail]]))
+    return np.quantile(column, _LEVELS)
 
 
 def _apart(fixed: Floats, others: Floats, least: float) -> Floats:
@@ -168,7 +162,7 @@ def _rounded(edges: Floats, mass: Floats) -> float:
 @reading_of.register(TruncatedLaplace)
 @reading_of.register(DiscreteLaplace)
 @reading_of.register(DiscreteGaussian)
-def _noise(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _noise(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     """By the masses of the law in balls; what is clamped lies in the cells at the ends."""
     whole = isinstance(randomizer, DiscreteLaplace | DiscreteGaussian)
     ends, atoms = (-math.inf, math.inf), ()
@@ -193,13 +187,13 @@ def _noise(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
             found = noise.masses(arb(x), [first, *places, last])
             return np.array([float(m / noise.inside(arb(x))) for m in found])
 
-    return on_line(randomizer, masses, inputs, reports, ends=ends, atoms=atoms, whole=whole)
+    return on_line(randomizer, masses, inputs, ends=ends, atoms=atoms, whole=whole)
 
 
 @reading_of.register
-def _gaussian_ball(randomizer: GaussianBall, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _gaussian_ball(randomizer: GaussianBall, inputs: tuple[Any, ...]) -> Reading:
     """The coordinate along the diameter: the likelihood ratio depends on it alone."""
-    found = reading_of(randomizer.line, inputs, reports)
+    found = reading_of(randomizer.line, inputs)
     inner, outside = found.classify, len(found.names)
 
     def classify(given: Any) -> Labels:
@@ -209,7 +203,7 @@ def _gaussian_ball(randomizer: GaussianBall, inputs: tuple[Any, ...], reports: i
         good = np.isfinite(rows).all(axis=1)
         return np.where(good, inner(rows[:, 0]), outside)
 
-    return Reading(found.names, found.mass, classify, rel=found.rel, err=found.err)
+    return Reading(found.names, found.mass, classify, err=found.err)
 
 
 @value_of.register
@@ -232,7 +226,7 @@ def differences(chances: Chances) -> Masses:
 
 
 @reading_of.register(Staircase)
-def _staircase(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _staircase(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     """P(Z > k + r): what is left of step k, and the steps beyond it, a geometric series."""
     length = randomizer.high - randomizer.low
     g, b = float(randomizer.width), math.exp(-randomizer.eps0)
@@ -249,11 +243,11 @@ def _staircase(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Readin
         small = tail(np.abs(y - x))
         return np.where(y < x, small, 1.0 - small), np.where(y < x, 1.0 - small, small)
 
-    return on_line(randomizer, differences(chances), inputs, reports)
+    return on_line(randomizer, differences(chances), inputs)
 
 
 @reading_of.register
-def _density(randomizer: Density, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _density(randomizer: Density, inputs: tuple[Any, ...]) -> Reading:
     """By the functions given."""
 
     def chances(x: float, y: Floats) -> tuple[Floats, Floats]:
@@ -263,7 +257,7 @@ def _density(randomizer: Density, inputs: tuple[Any, ...], reports: int) -> Read
         return below, np.asarray(randomizer.cdf(x - y), dtype=np.float64)
 
     masses, err = differences(chances), _widest_cell(randomizer)
-    return on_line(randomizer, masses, inputs, reports, err=err)
+    return on_line(randomizer, masses, inputs, err=err)
 
 
 def _widest_cell(randomizer: Any) -> float:
@@ -284,12 +278,12 @@ def _widest_cell(randomizer: Any) -> float:
 
 
 @reading_of.register
-def _piecewise(randomizer: Piecewise, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _piecewise(randomizer: Piecewise, inputs: tuple[Any, ...]) -> Reading:
     """Uniform on all with probability 1/w, else uniform on the interval around x."""
     far = randomizer.half * randomizer.reach
     ends = (randomizer.middle - far, randomizer.middle + far)
     masses, err = differences(_pieces(randomizer)), _steps(randomizer)
-    return on_line(randomizer, masses, inputs, reports, ends=ends, err=err)
+    return on_line(randomizer, masses, inputs, ends=ends, err=err)
 
 
 def _steps(randomizer: Any) -> float:
@@ -314,7 +308,7 @@ def _pieces(randomizer: Any) -> Chances:
 
 
 @reading_of.register
-def _hybrid(randomizer: Hybrid, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _hybrid(randomizer: Hybrid, inputs: tuple[Any, ...]) -> Reading:
     """Both mechanisms: the two values of Duchi's are atoms."""
     share = randomizer.share
     c = 1.0 / math.tanh(0.5 * randomizer.eps0)
@@ -331,4 +325,4 @@ def _hybrid(randomizer: Hybrid, inputs: tuple[Any, ...], reports: int) -> Readin
     far = randomizer.half / math.tanh(0.25 * randomizer.eps0)
     ends = (randomizer.middle - far, randomizer.middle + far) if share > 0.0 else atoms
     masses, err = differences(chances), _steps(randomizer)
-    return on_line(randomizer, masses, inputs, reports, atoms=atoms, ends=ends, err=err)
+    return on_line(randomizer, masses, inputs, atoms=atoms, ends=ends, err=err)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ _MOST_CELLS = 512
 
 
 @reading_of.register
-def _joint(randomizer: Joint, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _joint(randomizer: Joint, inputs: tuple[Any, ...]) -> Reading:
     """Products of the parts' cells, coarser where there are many parts; up to nine parts."""
     parts = randomizer.randomizers
     most = int(_MOST_CELLS ** (1.0 / len(parts)) * (1.0 + 1e-9))
@@ -24,8 +23,7 @@ def _joint(randomizer: Joint, inputs: tuple[Any, ...], reports: int) -> Reading:
         raise NotCertified(f"joint: {len(parts)} parts, and no audit of more than 9 at once")
     rows = [randomizer.part_inputs(x) for x in inputs]
     every = [
-        reading_of(part, tuple(row[j] for row in rows), reports).merged(most)
-        for j, part in enumerate(parts)
+        reading_of(part, tuple(row[j] for row in rows)).merged(most) for j, part in enumerate(parts)
     ]
     mass = np.ones((len(inputs), 1))
     names: list[str] = [""]
@@ -42,8 +40,7 @@ def _joint(randomizer: Joint, inputs: tuple[Any, ...], reports: int) -> Reading:
             labels = labels * len(reading.names) + np.minimum(own, len(reading.names) - 1)
         return np.where(bad, len(names), labels)
 
-    rel = math.fsum(reading.rel for reading in every) * (1.0 + 1e-6)
-    return Reading(tuple(names), mass, classify, rel=rel, err=sum(r.err for r in every))
+    return Reading(tuple(names), mass, classify, err=sum(r.err for r in every))
 
 
 @value_of.register(Joint)
@@ -62,12 +59,12 @@ def _plain(randomizer: Hierarchy, x: Any) -> Any:
 
 @reading_of.register(Parallel)
 @reading_of.register(Hierarchy)
-def _parallel(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _parallel(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     """The parts' cells side by side, in their shares; ``choice`` says which part it is."""
     rows = [randomizer.part_inputs(x) for x in inputs]
     most = max(2, _MOST_CELLS // len(randomizer.randomizers))
     every = [
-        reading_of(part, tuple(row[j] for row in rows), reports).merged(most)
+        reading_of(part, tuple(row[j] for row in rows)).merged(most)
         for j, part in enumerate(randomizer.randomizers)
     ]
     mass = np.hstack([share * r.mass for share, r in zip(randomizer.shares, every, strict=True)])
@@ -82,15 +79,13 @@ def _parallel(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading
             labels[mine] = np.where(own == len(reading.names), len(names), own + starts[j])
         return labels
 
-    return Reading(
-        names, mass, classify, rel=max(r.rel for r in every) * 2.0, err=max(r.err for r in every)
-    )
+    return Reading(names, mass, classify, err=max(r.err for r in every))
 
 
 @reading_of.register
-def _subsample(randomizer: PoissonSubsample, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _subsample(randomizer: PoissonSubsample, inputs: tuple[Any, ...]) -> Reading:
     """The mechanism's cells in the share of the rate, and the empty message."""
-    inner = reading_of(randomizer.randomizer, inputs, reports)
+    inner = reading_of(randomizer.randomizer, inputs)
     share, count = randomizer.share, len(inner.names)
     mass = np.column_stack([share * inner.mass, np.full(len(inputs), 1.0 - share)])
 
@@ -101,7 +96,7 @@ def _subsample(randomizer: PoissonSubsample, inputs: tuple[Any, ...], reports: i
         labels[present] = np.where(own == count, count + 1, own)
         return np.where(given["choice"] > 1, count + 1, labels)
 
-    return Reading((*inner.names, "no report"), mass, classify, rel=2.0 * inner.rel, err=inner.err)
+    return Reading((*inner.names, "no report"), mass, classify, err=inner.err)
 
 
 @value_of.register

@@ -25,9 +25,8 @@ _STEP = 2.0**-32
 
 
 @reading_of.register(LaplaceBall)
-def _laplace_ball(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _laplace_ball(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     """Cells of the angle phi with |y - x0| - |y - x1| = distance cos(phi); inputs 0 and 1."""
-    del reports
     if not set(inputs) <= {0, 1}:
         raise NotCertified("laplace-ball: reports are read for its two points 0 and 1 alone")
     mass = _angle_masses(randomizer)[list(inputs)]
@@ -65,9 +64,8 @@ def _ball_point(randomizer: Any, x: Any) -> list[float]:
 
 
 @reading_of.register
-def _privunit(randomizer: PrivUnit, inputs: tuple[Any, ...], reports: int) -> Reading:
+def _privunit(randomizer: PrivUnit, inputs: tuple[Any, ...]) -> Reading:
     """In the first antipode's cap, in the other's, in both or in neither."""
-    del reports
     if not set(inputs) <= {0, 2}:
         raise NotCertified("privunit: reports are read for antipodal inputs 0 and 2 alone")
     c, grow = randomizer.c, math.exp(randomizer.eps0)
