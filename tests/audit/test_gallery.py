@@ -133,6 +133,27 @@ def test_dependence_is_found_whatever_the_law_is(fault):
     assert "independence" in {finding.kind for finding in result.refutations}
 
 
+def test_independent_reports_of_any_law_have_p_values_of_their_level():
+    """Of every hypothesis of independence alone, whatever the law: 250 audits of another one."""
+    plan = AuditPlan(randomizer=K, reports=400)
+    found, rows = design(plan), []
+    for r in range(250):
+        program = programs.honest(sd.KRR(k=7, eps0=2.0), start=1_000 * r)
+        result = result_of(plan, collected(plan, program, found=found), found=found)
+        rows.append([f.p for f in result.findings if f.kind == "independence"])
+    for values in np.array(rows).T:
+        for level in (0.02, 0.1, 0.3):
+            assert limits.upper_tail(int((values <= level).sum()), len(rows), level) > 1e-4
+
+
+def test_parts_of_the_level_add_up_to_it():
+    for epsilons in ((), (0.5,), (0.1, 0.5, 1.0)):
+        plan = AuditPlan(randomizer=K, alpha=0.2, epsilons=epsilons)
+        pairs = sum(2 * pair.weight for pair in design(plan).pairs)
+        used = plan.level + plan.limits_level * (pairs + len(epsilons))
+        assert used == pytest.approx(0.2, rel=1e-12)
+
+
 def test_noise_that_follows_the_noise_before_is_dependent():
     """No two reports are equal: neighbours lie in the same cell too often."""
     generator = np.random.default_rng(0)

@@ -98,6 +98,11 @@ def test_messages_of_an_earlier_batch_are_seen():
     assert {f.cell for f in result.refutations} >= {"messages that did not come in with the batch"}
 
 
+def test_one_permutation_for_all_batches_is_seen_in_pairs_of_them():
+    found = audit_shuffler(same_seed, PLAN)
+    assert "places that two batches treat alike" in {f.cell for f in found.refutations}
+
+
 def test_sorting_by_content_is_not_refuted():
     assert audit_shuffler(by_content, PLAN).verdict == "not refuted"
 

@@ -184,11 +184,13 @@ class _Judge:
         """Lower bounds of eps of every ordered pair."""
         made, level = [], self.plan.limits_level
         for pair in self.design.pairs:
+            of = level * pair.weight
             ratio = self._ratio(pair, pair.event, pair.share)
-            low, high = ratio.ends(level * pair.weight)
-            lower = ratio.epsilon(level * pair.weight, delta=pair.delta)
+            lower = ratio.epsilon(of, delta=pair.delta)
+            ends = [one.ends(of) for one in (ratio, self._ratio(pair, pair.middle, 0.5))]
+            points = tuple((high, low) for low, high in ends)
             values, event = tuple(self.values[i] for i in pair.pair), self._speaks(pair)
-            made.append(Bound(EPSILON, values, pair.delta, lower, pair.epsilon, event, (high, low)))
+            made.append(Bound(EPSILON, values, pair.delta, lower, pair.epsilon, event, points))
         return made
 
     def deltas(self) -> Iterator[Bound]:

@@ -1,6 +1,6 @@
 """From limits of local probabilities to the shuffle: what is worse than every law they allow.
 
-Of a pair of inputs the limits say of an event S that P0(S) >= l and P1(S) <= u, and of another that
+Of a pair of inputs the limits say of events S that P0(S) >= l and P1(S) <= u, and of others that
 P1(S') >= l' and P0(S') <= u'. The channel with two inputs whose testing region is the hull of the
 points (u, l) and (1 - l', 1 - u') is then a post-processing of the program's reports (Blackwell
 1951; docs/theory-audit.md, section 5), and so is its shuffle: a certified lower end for it is one
@@ -72,8 +72,8 @@ def central(plan: AuditPlan, pairs: Mapping[tuple[int, int], Bound]) -> tuple[Bo
     if pairs:
         # All limits hold together, so any pair may be chosen.
         (i, j), best = max(pairs.items(), key=lambda one: one[1].lower)
-        high, low = pairs[j, i].point
-        channel, values = weakest_channel([best.point, (1.0 - low, 1.0 - high)]), best.pair
+        back = [(1.0 - low, 1.0 - high) for high, low in pairs[j, i].points]
+        channel, values = weakest_channel([*best.points, *back]), best.pair
     for delta in plan.deltas:
         bound = Bound(CENTRAL, None, delta, 0.0, declared.epsilon(delta=delta).upper)
         with contextlib.suppress(NotCertified):

@@ -271,10 +271,12 @@ class PairDesign:
         Whether the two are known to be neighbours: central eps speaks of no other pairs.
     event : bool array
         The cells, by claimed likelihood ratio, with the largest expected lower bound of eps.
+    middle : bool array
+        The cells that are likelier under the first input: of the shuffle they tell most.
     share : float
-        The part of the event's level that is spent on the first input.
+        The part of the event's level that is spent on the first input; half of it of the middle's.
     weight : float
-        The event's part of the level of all limits.
+        Either event's part of the level of all limits.
     """
 
     pair: Pair
@@ -282,6 +284,7 @@ class PairDesign:
     delta: float
     neighbours: bool
     event: Bools
+    middle: Bools
     share: float
     weight: float
 
@@ -319,10 +322,12 @@ def design(plan: AuditPlan, reading: Reading | None = None) -> Design:
     claims, made = _claims(plan), []
     for place, (pair, epsilon, delta, near) in enumerate(claims):
         weight = (1.0 - _WORST_PAIR) / len(claims) + (_WORST_PAIR if place == 0 else 0.0)
+        weight *= 0.5  # two events
         first, second = (reading.mass[i] for i in pair)
         level = weight * plan.limits_level
         event, share = best_event(first, second, plan.reports, level, delta=delta)
-        made.append(PairDesign(pair, epsilon, delta, near, event, share, weight))
+        middle = first > second
+        made.append(PairDesign(pair, epsilon, delta, near, event, middle, share, weight))
     floats = all(isinstance(x, int | float) for x in plan.asked) and reading.equal is not None
     unit = float(np.spacing(max(abs(float(x)) for x in plan.asked))) if floats else 0.0
     return Design(reading, reading.groups(_GROUPS), tuple(made), unit)

@@ -84,8 +84,8 @@ class Bound:
         What is claimed at most; inf where nothing is.
     event : str
         By which event.
-    point : tuple of two floats
-        Of the event: upper limit of its probability under the second value, lower under the first.
+    points : tuple of (p1, p0)
+        Of events: upper limit under the second value, lower limit under the first.
     """
 
     quantity: str
@@ -94,7 +94,7 @@ class Bound:
     lower: float
     claimed: float = math.inf
     event: str = ""
-    point: tuple[float, float] = (1.0, 0.0)
+    points: tuple[tuple[float, float], ...] = ()
 
     @property
     def contradicted(self) -> bool:
