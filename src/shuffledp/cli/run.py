@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +24,10 @@ from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.outputs import check_folder
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20}
-_UNITS |= {"GIB": 2**30}
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
+# Bytes below which there is no room to read and to shuffle.
 _SMALLEST_MEMORY = 128_000_000
 
-
-# What a value is that the domain does not have.
-_OUTSIDE = "outside the domain"
-
-_COLUMN = click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="NAME",
-    help="Column of the file; of the mechanism joint once for each part.  [default: [data]'s]",
-)
-_DOMAIN = click.option(
-    "--domain", metavar="FILE", help="Items in order, one a line, in place of [data]'s."
-)
 _ASKED = (
     click.option(
         "--range",
@@ -54,9 +42,7 @@ _ASKED = (
     ),
     click.option("--simplex", is_flag=True, help="Post-process: nearest probabilities."),
 )
-
-
-_READING = (
+_READ = (
     click.option(
         "--input",
         "source",
@@ -70,73 +56,84 @@ _READING = (
         type=click.Choice(["text", "integer", "number"]),
         help="What values are read as, where they are stored as something else.",
     ),
-    click.option("--encoding", metavar="NAME", help="Of CSV.  [default: utf-8]"),
+    click.option("--encoding", default="utf-8", show_default=True, metavar="NAME", help="Of CSV."),
     click.option("--delimiter", metavar="C", help="Of CSV.  [default: a comma; a tab in .tsv]"),
     click.option("--no-header", is_flag=True, help="CSV without names: --column 1, 2, ..."),
     click.option(
         "--show-values", is_flag=True, help="Name the first value that is refused in the error."
     ),
+    click.option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="NAME",
+        help="Column of the file; of the mechanism joint once for each part.  [default: [data]'s]",
+    ),
+    click.option(
+        "--domain", metavar="FILE", help="Items in order, one a line, in place of [data]'s."
+    ),
+    *_ASKED,
 )
 
 
-def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_READING):
-        command = option(command)
-    return command
+def _options(several: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """All of these options, in this order."""
+    return lambda command: functools.reduce(lambda made, one: one(made), several[::-1], command)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Input:
-    """What is read, and how: the options of ``_READING``."""
+class _Read:
+    """What a deployment is run on: the options of ``_READ``, looked at before any work.
 
-    source: str | None
-    input_glob: str | None
-    kind: str | None
-    encoding: str | None
-    delimiter: str | None
-    no_header: bool
-    show_values: bool
+    Attributes
+    ----------
+    files : DeploymentFile
+        The deployment.
+    column, asked, engine : Any
+        What is read of the input, what is asked of the reports, and who reads.
+    inputs : list of str or None
+        The files that were named.
+    """
 
-    @classmethod
-    def taken(cls, given: dict[str, Any]) -> _Input:
-        """Out of all options."""
-        return cls(**{field.name: given.pop(field.name) for field in dataclasses.fields(cls)})
-
-    def engine(self) -> Any:
-        protocol = load_protocol()
-        if (self.source is None) == (self.input_glob is None):
-            raise ParameterError("input: wanted --input FILE or --input-glob PATTERN, one of them")
-        text = protocol.TextFormat(
-            encoding=self.encoding or "utf-8",
-            delimiter=self.delimiter,
-            header=not self.no_header,
-        )
-        path = self.source if self.input_glob is None else self.input_glob
-        return protocol.DuckEngine(path, pattern=self.source is None, text=text)
-
-    def column(self, files: Any, columns: tuple[str, ...], domain: str | None) -> Any:
-        return load_protocol().column_of(
-            files.deployment,
+    def __init__(
+        self,
+        deployment: str,
+        *,
+        source: str | None,
+        input_glob: str | None,
+        kind: str | None,
+        encoding: str,
+        delimiter: str | None,
+        no_header: bool,
+        show_values: bool,
+        columns: tuple[str, ...],
+        domain: str | None,
+        candidates: str | None,
+        top: int | None = None,
+        **asking: Any,
+    ) -> None:
+        protocol, self.files = load_protocol(), load_deployment().load(deployment, sums=True)
+        self.column = protocol.column_of(
+            self.files.deployment,
             names=columns,
-            domain=_read_items(domain),
-            kind=self.kind,
-            show_values=self.show_values,
+            domain=None if domain is None else protocol.read_items("domain", domain),
+            kind=kind,
+            show_values=show_values,
         )
-
-
-def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_ASKED):
-        command = option(command)
-    return command
+        asked = _asked(candidates=candidates, **asking)
+        self.asked = protocol.asked_of(self.files.deployment, **asked, top=top)
+        if (source is None) == (input_glob is None):
+            words = "wanted --input FILE or --input-glob PATTERN, one of them"
+            raise ParameterError(f"input: {words}")
+        text = protocol.TextFormat(encoding=encoding, delimiter=delimiter, header=not no_header)
+        path = source if input_glob is None else input_glob
+        self.engine = protocol.DuckEngine(path, pattern=source is None, text=text)
+        self.inputs = [deployment, source, domain, candidates, *self.engine.files]
 
 
 @click.command(short_help="Randomize, shuffle, aggregate and estimate columns of a file.")
 @click.argument("deployment", metavar="DEPLOYMENT.toml")
-@_reading
-@_COLUMN
+@_options(_READ)
 @click.option("--output", required=True, metavar="FILE.csv", help="Where estimates are written.")
-@_DOMAIN
-@_asking
 @click.option("--top", type=Whole(), metavar="K", help="Only the K largest estimates.")
 @click.option("--reports", metavar="FILE.parquet", help="Also write the shuffled reports.")
 @click.option("--figure", metavar="FILE", help="Also draw the estimates (png, svg, pdf).")
@@ -147,9 +144,7 @@ def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
 @no_warn_option
 def run(
     deployment: str,
-    columns: tuple[str, ...],
     output: str,
-    domain: str | None,
     top: int | None,
     reports: str | None,
     figure: str | None,
@@ -185,7 +180,6 @@ def run(
       alphabet = "ABC..."              # or: find the most frequent text,
       length = 3                       # by a prefix tree (parallel of olh)
     """  # noqa: D301
-    protocol, files = load_protocol(), load_deployment().load(deployment, sums=True)
     off = silenced(no_warn)
     _check.open_unit("confidence", confidence)
     plots = load_plots() if figure else None
@@ -193,18 +187,16 @@ def run(
         plots.check_suffix("figure", figure)
     if truth is not None and figure is None:
         raise ParameterError(f"truth = {truth!r}: wanted --figure too, it is drawn there")
+    protocol = load_protocol()
     known = None if truth is None else protocol.read_truth(truth)
-    source = _Input.taken(given)
-    chosen = source.column(files, columns, domain)
     largest = None if top is None else _check.count("top", top)
-    asked = protocol.asked_of(files.deployment, **_asked(**given), top=largest)
-    engine = source.engine()
+    read = _Read(deployment, top=largest, **given)
     certified = os.path.splitext(output)[0] + ".certificate.json"  # noqa: PTH122 (as it was typed)
     # The table of estimates comes last.
     outputs = [("reports", reports), ("figure", figure), ("output", certified), ("output", output)]
-    inputs = [deployment, source.source, domain, truth, given["candidates"], *engine.files]
     folder = check_folder("output", output)  # before the certificate's name, which nobody typed
-    with files_written(outputs, inputs=inputs) as held, progress("running") as status:
+    written = files_written(outputs, inputs=[*read.inputs, truth])
+    with written as held, progress("running") as status:
         said = f"output = {output!r}", "another --output"
         load_certificate().refuse_other(certified, *said, table=Path(output).name)
         kept = None if reports is None else held.path(reports)
@@ -212,7 +204,12 @@ def run(
             memory=_bytes(memory), reports=kept, spill=folder, tell=_counter(status)
         )
         result = protocol.run(
-            files, engine, chosen, settings=settings, asked=asked, confidence=confidence
+            read.files,
+            read.engine,
+            read.column,
+            settings=settings,
+            asked=read.asked,
+            confidence=confidence,
         )
         if largest is not None:
             rows = protocol.largest_rows(result.rows, largest)
@@ -220,18 +217,18 @@ def run(
         if truth is not None and known is not None:
             protocol.check_truth(truth, known, result.rows)
         table = protocol.table(result.rows)
-        certificate = _certificate(files, result, output, table)
+        certificate = _certificate(read.files, result, output, table)
         held.write(certified, load_certificate().to_json(certificate))
         held.write(output, table)
         if figure is not None:
             _draw(held.path(figure), plots, result, known)
-    expected = files.deployment.population.arriving
+    expected = read.files.deployment.population.arriving
     print_cautions(warned(certificate, off, expected=expected))
     _print_notes(result)
     if as_json:
         print_json(load_certificate().to_dict(certificate))
         return
-    _print_run(result, files, len(engine.files), certificate)
+    _print_run(result, read.files, len(read.engine.files), certificate)
     more = [path for path in (reports, figure) if path is not None]
     report.print_written([Path(path) for path in (certified, output, *more)])
 
@@ -247,7 +244,7 @@ def run(
     "--output", metavar="FILE.csv", help="Where estimates are written.  [default: stdout]"
 )
 @click.option("--confidence", type=Number(), default=0.95, show_default=True)
-@_asking
+@_options(_ASKED)
 @click.option("--top", type=Whole(), metavar="K", help="Only the K largest estimates.")
 def estimate(
     reports: str, output: str | None, confidence: float, top: int | None, **asking: Any
@@ -276,18 +273,13 @@ def estimate(
 
 @click.command(short_help="Repeat a deployment on values with seeds: measured against theory.")
 @click.argument("deployment", metavar="DEPLOYMENT.toml")
-@_reading
-@_COLUMN
-@_DOMAIN
-@_asking
+@_options(_READ)
 @click.option("-R", "--repetitions", type=Whole(), default=100, show_default=True)
 @click.option("--seed", type=Whole(), default=0, show_default=True, help="Of the first repetition.")
 @click.option("--workers", type=Whole(), default=1, show_default=True, help="Processes.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON and nothing else.")
 def simulate(
     deployment: str,
-    columns: tuple[str, ...],
-    domain: str | None,
     repetitions: int,
     seed: int,
     workers: int,
@@ -295,13 +287,12 @@ def simulate(
     **given: Any,
 ) -> None:
     """Measured error and coverage over repeated runs beside what theory says; not private."""
-    protocol, files = load_protocol(), load_deployment().load(deployment, sums=True)
-    source = _Input.taken(given)
-    chosen = source.column(files, columns, domain)
-    asked = protocol.asked_of(files.deployment, **_asked(**given))
-    engine = source.engine()
+    read = _Read(deployment, **given)
+    protocol = load_protocol()
     with progress("reading") as status:
-        randomizer, question, values = protocol.read_values(files, engine, chosen, asked)
+        randomizer, question, values = protocol.read_values(
+            read.files, read.engine, read.column, read.asked
+        )
         tell = Left(status, "repetitions", repetitions)
         found = protocol.simulated(
             randomizer,
@@ -315,7 +306,7 @@ def simulate(
     if as_json:
         print_json(found.to_dict())
         return
-    sources = f" in {len(engine.files):,} files" * (len(engine.files) > 1)
+    sources = f" in {len(read.engine.files):,} files" * (len(read.engine.files) > 1)
     click.echo(f"{found.repetitions} repetitions with {len(values):,} users{sources}")
     click.echo(f"  root mean squared error  {found.measured_rmse:.4g} measured")
     click.echo(f"                           {found.theoretical_rmse:.4g} by the exact variance")
@@ -348,13 +339,14 @@ def _certificate(files: Any, result: Any, output: str, table: str) -> Any:
 
 
 def _asked(
-    ranges: tuple[str, ...], moments: int | None, candidates: str | None, *, simplex: bool
+    *, ranges: tuple[str, ...], moments: int | None, candidates: str | None, simplex: bool
 ) -> dict[str, Any]:
     """What is asked for by options."""
+    read = load_protocol().read_items
     return {
         "ranges": tuple(_read_range(text) for text in ranges),
         "moments": moments or 0,
-        "candidates": _read_items(candidates, "candidates") or (),
+        "candidates": () if candidates is None else read("candidates", candidates),
         "simplex": simplex,
     }
 
@@ -367,20 +359,14 @@ def _read_range(text: str) -> tuple[int, int]:
         raise rejected("range", text, "LOW:HIGH, two whole numbers") from None
 
 
-def _read_items(path: str | None, what: str = "domain") -> tuple[str, ...] | None:
-    return None if path is None else load_protocol().read_items(what, path)
-
-
 def _bytes(text: str) -> int:
-    digits = text.upper().rstrip("BKMGI ")
-    unit = text.upper()[len(digits) :].strip()
-    wanted = "a size such as 512MB or 2GiB, at least 128MB"
+    found = re.fullmatch(r"([0-9.]+) *([KMG]I?)?B?", text.strip().upper())
     try:
-        size = float(digits) * _UNITS[unit]
-    except (ValueError, KeyError):
-        raise rejected("memory", text, wanted) from None
+        size = float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
+    except ValueError:
+        size = 0.0
     if not _SMALLEST_MEMORY <= size < 2**50:
-        raise rejected("memory", text, wanted)
+        raise rejected("memory", text, "a size such as 512MB or 2GiB, at least 128MB")
     return int(size)
 
 
@@ -411,7 +397,10 @@ def _print_notes(result: Any) -> None:
 
 def _print_run(result: Any, files: Any, sources: int, certificate: Any) -> None:
     click.echo(f"{result.outcome.users:,} users" + f" in {sources:,} files" * (sources > 1))
-    for count, why in ((result.outcome.nulls, "no value"), (result.outcome.outside, _OUTSIDE)):
+    for count, why in (
+        (result.outcome.nulls, "no value"),
+        (result.outcome.outside, "outside the domain"),
+    ):
         if count:
             click.echo(f"  {count:,} rows left out: {why}")
     report.print_account(_as_run(files, result), result.account, certificate)

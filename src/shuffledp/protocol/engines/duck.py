@@ -108,9 +108,10 @@ class DuckEngine(LocalEngine):
             "preserve_insertion_order": True,
             "threads": 2,
             "memory_limit": f"{max(settings.memory // 2, 64 << 20) >> 20}MB",
+            # Values are written nowhere, and nothing is fetched to read them.
+            "temp_directory": "",
+            "autoinstall_known_extensions": False,
         }
-        if settings.spill is not None:
-            options["temp_directory"] = str(settings.spill)
         # What comes out of a query, at once or while it is read.
         errors = (duckdb.Error, pa.ArrowException, OSError, RuntimeError, ValueError)
         try:
@@ -143,12 +144,12 @@ class DuckEngine(LocalEngine):
         if self._kind == "Parquet":
             known = _parquet_names(file)
             self._check_names(file, known, names)
-            source = f"read_parquet({path}, hive_partitioning=false)"
-            return f"SELECT {', '.join(map(_quoted, names))} FROM {source}"  # noqa: S608
+            # By place, here and below: to DuckDB names that differ in nothing but case are one.
+            chosen = ", ".join(f"#{known.index(name) + 1} AS {_quoted(name)}" for name in names)
+            return f"SELECT {chosen} FROM read_parquet({path}, hive_partitioning=false)"  # noqa: S608
         delimiter = self._delimiter(file)
         known = names_in(file, self._text, delimiter, compression=_codec_of(file))
         self._check_names(file, known, names)
-        # By place: names of CSV may differ in nothing but case.
         chosen = ", ".join(f"c{known.index(name)} AS {_quoted(name)}" for name in names)
         columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(known)))
         return (
