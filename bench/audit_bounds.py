@@ -22,7 +22,7 @@ from scipy.stats import binom
 
 import shuffledp as sd
 from shuffledp.audit import AuditPlan, design, limits
-from shuffledp.audit.plan import best_event
+from shuffledp.audit.design import best_event
 from shuffledp.audit.tally import LOW_BITS
 
 # LDP-Auditor (arXiv:2309.01597, section 5): trials under each of two values, level, domains, eps.

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from shuffledp.audit.design import design
 from shuffledp.audit.domain import outside_values, with_outside
 from shuffledp.audit.judge import result_of
 from shuffledp.audit.learned import learned
-from shuffledp.audit.plan import AuditPlan, Tell, design
+from shuffledp.audit.plan import AuditPlan, Tell
 from shuffledp.audit.result import Bound, Finding, Result
 from shuffledp.audit.saved import Saved, read_saved
 from shuffledp.audit.shuffler import ShufflerPlan, audit_shuffler

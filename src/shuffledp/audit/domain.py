@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.audit import limits
-from shuffledp.audit.plan import LOCAL_DELTA, AuditPlan, Design, declared, design
+from shuffledp.audit.design import Design, design
+from shuffledp.audit.plan import LOCAL_DELTA, AuditPlan, declared
 from shuffledp.audit.readings import Reading
 from shuffledp.audit.result import GUARANTEE, Finding, plain
 from shuffledp.audit.sources import NotReportsError

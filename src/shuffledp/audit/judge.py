@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from shuffledp.audit import domain, lift, limits
+from shuffledp.audit.design import Design, PairDesign, design
 from shuffledp.audit.learned import MOST_CHOOSING
-from shuffledp.audit.plan import AuditPlan, Design, PairDesign, design
+from shuffledp.audit.plan import AuditPlan
 from shuffledp.audit.result import (
     DELTA,
     EPSILON,

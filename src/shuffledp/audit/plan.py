@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
-from shuffledp.audit.limits import Ratio
-from shuffledp.audit.readings import Reading, read, value_of, values_array
+from shuffledp.audit.readings import value_of, values_array
 from shuffledp.audit.result import Plain, from_table, plain
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT
@@ -38,10 +37,6 @@ _MOST_ASKED = 10**9
 _MOST_INPUTS = 32
 # Inputs of small finite domains are all audited; of others the worst pair and one more.
 _ALL_INPUTS = 5
-# Groups of cells that are tested one by one.
-_GROUPS = 16
-# Parts of the level for p0, of which the one with the best expected bound is taken.
-_SHARES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98)
 # Calls of the program at least, so that a seed used again in every call shows.
 _CALLS = 8
 # Reports of one call at most: a block that fits the memory of any machine.
@@ -51,9 +46,8 @@ LOCAL_DELTA = 1e-6
 # What holds of a pair at this delta is claimed of it at delta = 0: 1e9 reports, the most there are,
 # are within 1e9 times this of a pair's for which it is pure, far below any level.
 _LEAST_DELTA = 1e-300
-# Of the level: tests; the rest is for limits, half of it for those of the worst pair.
+# Of the level: tests; the rest is for limits.
 TESTS = 0.5
-_WORST_PAIR = 0.5
 # Places of the worst pair, in both orders.
 _WORST = {(0, 1), (1, 0)}
 
@@ -134,7 +128,7 @@ class AuditPlan(Plain, Described):
             json.dumps(plain(self.asked), allow_nan=False)
         except (ValueError, TypeError, RecursionError):
             raise rejected("inputs", self.inputs, "values as JSON has them, all finite") from None
-        if self.randomizer is not None and not _claims(self):
+        if self.randomizer is not None and not claims_of(self):
             wanted = "first the two of a worst pair: this mechanism claims nothing of other values"
             raise rejected("inputs", self.inputs, wanted)
         most = _MOST_ASKED // len(self.asked)
@@ -257,83 +251,7 @@ _ITEMWISE = {"k-rr", "binary-rr", "rappor", "oue", "subset", "hadamard-response"
 _PAIR_ONLY = {"laplace-ball", "privunit", "local-hash", "olh", "blh"}
 
 
-@dataclass(frozen=True)
-class PairDesign:
-    """What is looked at of an ordered pair of inputs.
-
-    Attributes
-    ----------
-    pair : tuple of two ints
-        Places of the inputs.
-    epsilon, delta : float
-        The local guarantee that is claimed of this pair.
-    neighbours : bool
-        Whether the two are known to be neighbours: central eps speaks of no other pairs.
-    event : bool array
-        The cells, by claimed likelihood ratio, with the largest expected lower bound of eps.
-    middle : bool array
-        The cells that are likelier under the first input: of the shuffle they tell most.
-    share : float
-        The part of the event's level that is spent on the first input; half of it of the middle's.
-    weight : float
-        Either event's part of the level of all limits.
-    """
-
-    pair: Pair
-    epsilon: float
-    delta: float
-    neighbours: bool
-    event: Bools
-    middle: Bools
-    share: float
-    weight: float
-
-
-@dataclass(frozen=True)
-class Design:
-    """What follows from a plan: reading, groups of cells, pairs with their events.
-
-    ``unit`` is the last place of the largest input for reports without atoms, else 0.
-    """
-
-    reading: Reading
-    groups: Labels
-    pairs: tuple[PairDesign, ...]
-    unit: float
-
-    @property
-    def group_names(self) -> tuple[str, ...]:
-        """The first and the last cell of each group."""
-        names, made = self.reading.names, []
-        for g in range(int(self.groups.max()) + 1):
-            members = np.flatnonzero(self.groups == g)
-            last = f" to {names[int(members[-1])]}" if len(members) > 1 else ""
-            made.append(f"{names[int(members[0])]}{last}")
-        return tuple(made)
-
-
-def design(plan: AuditPlan, reading: Reading | None = None) -> Design:
-    """Cells and events of a plan, a function of the plan alone.
-
-    Where nothing is declared they are made from a reading that other reports gave (``learned``).
-    """
-    if reading is None:
-        reading = read(declared(plan), plan.asked)
-    claims, made = _claims(plan), []
-    for place, (pair, epsilon, delta, near) in enumerate(claims):
-        weight = (1.0 - _WORST_PAIR) / len(claims) + (_WORST_PAIR if place == 0 else 0.0)
-        weight *= 0.5  # two events
-        first, second = (reading.mass[i] for i in pair)
-        level = weight * plan.limits_level
-        event, share = best_event(first, second, plan.reports, level, delta=delta)
-        middle = first > second
-        made.append(PairDesign(pair, epsilon, delta, near, event, middle, share, weight))
-    floats = all(isinstance(x, int | float) for x in plan.asked) and reading.equal is not None
-    unit = float(np.spacing(max(abs(float(x)) for x in plan.asked))) if floats else 0.0
-    return Design(reading, reading.groups(_GROUPS), tuple(made), unit)
-
-
-def _claims(plan: AuditPlan) -> list[tuple[Pair, float, float, bool]]:
+def claims_of(plan: AuditPlan) -> list[tuple[Pair, float, float, bool]]:
     """Ordered pairs, their claimed eps and delta, whether neighbours; the worst pair first.
 
     Neighbours are any two values, or those of the mechanism's worst data sets: of other pairs its
@@ -358,40 +276,3 @@ def _claims(plan: AuditPlan) -> list[tuple[Pair, float, float, bool]]:
             epsilon = min(eps0, near) if alike else eps0
             found.append((pair, epsilon, delta, alike))
     return [claim for claim in found if math.isfinite(claim[1])] or found[:2]
-
-
-def best_event(
-    first: Floats, second: Floats, reports: int, level: float, *, delta: float = 0.0
-) -> tuple[Bools, float]:
-    """The set of cells with the largest lower bound of eps at the counts that are expected.
-
-    Sets by decreasing likelihood ratio are enough (Neyman, Pearson; theory-audit.md, Lemma 1.2).
-
-    Parameters
-    ----------
-    first, second : ndarray
-        Expected probabilities of the cells under the two inputs.
-    reports : int
-        Under each input.
-    level, delta : float
-        Of the bound.
-
-    Returns
-    -------
-    tuple
-        Which cells, and the best part of the level for the first input.
-    """
-    ratio = np.log(np.maximum(second, 1e-300)) - np.log(np.maximum(first, 1e-300))
-    order = np.argsort(np.where((first <= 0.0) & (second <= 0.0), np.inf, ratio), kind="stable")
-    ends = np.column_stack([np.cumsum(first[order]), np.cumsum(second[order])])[:-1].tolist()
-
-    def expected(j: int, share: float) -> float:
-        p, q = ends[j]
-        if level <= 0.0 or p - delta <= q:
-            return 0.0
-        counts = math.floor(reports * p), math.ceil(reports * q)
-        return Ratio(counts[0], reports, counts[1], reports, share).epsilon(level, delta=delta)
-
-    bounds = [expected(j, 0.5) for j in range(len(ends))]
-    best = max(range(len(ends)), key=bounds.__getitem__)
-    return np.argsort(order) <= best, max(_SHARES, key=lambda share: expected(best, share))

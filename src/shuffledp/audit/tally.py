@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.audit.plan import AuditPlan, Design, Tell, calls, design
+from shuffledp.audit.design import Design, design
+from shuffledp.audit.plan import AuditPlan, Tell, calls
 from shuffledp.audit.readings import Reading
 from shuffledp.audit.result import Plain, counts_of, table_of, tuples
 from shuffledp.errors import rejected

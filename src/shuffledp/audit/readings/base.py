@@ -160,3 +160,11 @@ def few(randomizer: Randomizer, inputs: tuple[Any, ...], most: int) -> None:
     if len({repr(x) for x in inputs}) > most:
         wanted = f"at most {most} different inputs of {randomizer.name}: each doubles the cells"
         raise rejected("inputs", inputs, wanted)
+
+
+def rows_of(reports: Any, width: int, kinds: str) -> Any:
+    """Reports as rows of this width and one of these kinds of numbers; None where they are not."""
+    rows = np.asarray(reports)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    fits = rows.ndim == 2 and rows.shape[1] == width and rows.dtype.kind in kinds
+    return rows if fits else None

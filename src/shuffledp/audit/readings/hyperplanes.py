@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 
 from shuffledp.audit.readings.base import Reading, few, reading_of
-from shuffledp.audit.readings.finite import (
-    MOST_SUPPORTED,
-    favoured,
-    patterns,
-    whole,
-    with_bystanders,
-)
+from shuffledp.audit.readings.outputs import whole
+from shuffledp.audit.readings.sets import MOST_SUPPORTED, favoured, patterns, with_bystanders
 from shuffledp.randomizers import PIRAPPOR, ProjectiveGeometry, field, galois
 
 

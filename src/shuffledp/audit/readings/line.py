@@ -20,28 +20,23 @@ from shuffledp.audit.readings.base import (
     Labels,
     Reading,
     reading_of,
+    rows_of,
     value_of,
     values_array,
 )
-from shuffledp.audit.readings.finite import bit_table, rows_of
 from shuffledp.errors import NotCertified
 from shuffledp.laws.lines import integers_of, line_of
 from shuffledp.randomizers import (
     ClampedLaplace,
-    Density,
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
     GaussianBall,
     GeneralizedGaussian,
-    Hybrid,
     Laplace,
     MetricLaplace,
-    Piecewise,
-    Staircase,
     TruncatedLaplace,
 )
-from shuffledp.randomizers.piecewise import lattice
 
 # Cut points at these quantiles under every input, of reports that are simulated: 32 of them lie
 # beyond the last cut point.
@@ -56,8 +51,6 @@ _MARGIN = 2.0
 
 # (x, edges) -> probabilities under x of the cells between the edges, and beyond the two last ones.
 Masses = Callable[[float, Floats], Floats]
-# (x, y) -> P(Y <= y) under x, and P(Y > y), for arrays y.
-Chances = Callable[[float, Floats], tuple[Floats, Floats]]
 
 
 def on_line(
@@ -209,120 +202,3 @@ def _gaussian_ball(randomizer: GaussianBall, inputs: tuple[Any, ...]) -> Reading
 @value_of.register
 def _on_diameter(randomizer: GaussianBall, x: Any) -> list[float]:
     return [float(x)] + [0.0] * (randomizer.d - 1)
-
-
-# ------------------------------------------------------------------- by distribution functions
-
-
-def differences(chances: Chances) -> Masses:
-    """Masses of cells as the difference of those two of four numbers that are small."""
-
-    def masses(x: float, edges: Floats) -> Floats:
-        below, above = chances(x, edges)
-        below, above = np.concatenate([[0.0], below, [1.0]]), np.concatenate([[1.0], above, [0.0]])
-        return np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))
-
-    return masses
-
-
-@reading_of.register(Staircase)
-def _staircase(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
-    """P(Z > k + r): what is left of step k, and the steps beyond it, a geometric series."""
-    length = randomizer.high - randomizer.low
-    g, b = float(randomizer.width), math.exp(-randomizer.eps0)
-    top = -math.expm1(-randomizer.eps0) / (2.0 * (g + b * (1.0 - g)))
-    step = g + b * (1.0 - g)
-
-    def tail(t: Floats) -> Floats:
-        k = np.floor(t / length)
-        r = t / length - k
-        own = np.where(r < g, (g - r) + (1.0 - g) * b, (1.0 - r) * b)
-        return top * np.exp(-randomizer.eps0 * k) * (own + b * step / (1.0 - b))
-
-    def chances(x: float, y: Floats) -> tuple[Floats, Floats]:
-        small = tail(np.abs(y - x))
-        return np.where(y < x, small, 1.0 - small), np.where(y < x, 1.0 - small, small)
-
-    return on_line(randomizer, differences(chances), inputs)
-
-
-@reading_of.register
-def _density(randomizer: Density, inputs: tuple[Any, ...]) -> Reading:
-    """By the functions given."""
-
-    def chances(x: float, y: Floats) -> tuple[Floats, Floats]:
-        below = np.asarray(randomizer.cdf(y - x), dtype=np.float64)
-        if randomizer.sf is not None:
-            return below, np.asarray(randomizer.sf(y - x), dtype=np.float64)
-        return below, np.asarray(randomizer.cdf(x - y), dtype=np.float64)
-
-    masses, err = differences(chances), _widest_cell(randomizer)
-    return on_line(randomizer, masses, inputs, err=err)
-
-
-def _widest_cell(randomizer: Any) -> float:
-    """Two edges, each off by a lattice's or a coarser cell; ``LATTICE`` where nothing is sampled.
-
-    Densities are monotone between turns: no cell of the lattice has more than those next to one.
-    Far out f(y) y is at most the probability of less than y, so a cell has at most its width's
-    share of y.
-    """
-    try:
-        found = randomizer.lattice
-    except NotCertified:
-        return LATTICE
-    turns = np.array([*randomizer.turns, 0.0])
-    step = (randomizer.high - randomizer.low) * 2.0**-found.bits
-    next_to = np.asarray(randomizer.cdf(turns + step)) - np.asarray(randomizer.cdf(turns - step))
-    return max(LATTICE, 2.0 * float(next_to.max()), 2.0 * found.widest)
-
-
-@reading_of.register
-def _piecewise(randomizer: Piecewise, inputs: tuple[Any, ...]) -> Reading:
-    """Uniform on all with probability 1/w, else uniform on the interval around x."""
-    far = randomizer.half * randomizer.reach
-    ends = (randomizer.middle - far, randomizer.middle + far)
-    masses, err = differences(_pieces(randomizer)), _steps(randomizer)
-    return on_line(randomizer, masses, inputs, ends=ends, err=err)
-
-
-def _steps(randomizer: Any) -> float:
-    """Two edges of a cell, each off by a step of the favoured interval and a step's rounding."""
-    return 4.0 / lattice(randomizer.eps0)[1]
-
-
-def _pieces(randomizer: Any) -> Chances:
-    w = math.exp(0.5 * randomizer.eps0)
-    c = 1.0 / math.tanh(0.25 * randomizer.eps0)
-
-    def chances(x: float, y: Floats) -> tuple[Floats, Floats]:
-        at = (x - randomizer.middle) / randomizer.half
-        place = (y - randomizer.middle) / randomizer.half
-        left = 0.5 * ((c + 1.0) * at - (c - 1.0))
-        everywhere = np.clip((place + c) / (2.0 * c), 0.0, 1.0)
-        near = np.clip((place - left) / (c - 1.0), 0.0, 1.0)
-        below = everywhere / w + near * (1.0 - 1.0 / w)
-        return below, (1.0 - everywhere) / w + (1.0 - near) * (1.0 - 1.0 / w)
-
-    return chances
-
-
-@reading_of.register
-def _hybrid(randomizer: Hybrid, inputs: tuple[Any, ...]) -> Reading:
-    """Both mechanisms: the two values of Duchi's are atoms."""
-    share = randomizer.share
-    c = 1.0 / math.tanh(0.5 * randomizer.eps0)
-    atoms = (randomizer.middle - randomizer.half * c, randomizer.middle + randomizer.half * c)
-    pieces = _pieces(randomizer)
-
-    def chances(x: float, y: Floats) -> tuple[Floats, Floats]:
-        zero, one = bit_table(randomizer, (x,))[0]
-        low = np.where(y < atoms[0], 0.0, np.where(y < atoms[1], zero, 1.0))
-        high = np.where(y < atoms[0], 1.0, np.where(y < atoms[1], one, 0.0))
-        below, above = pieces(x, y)
-        return share * below + (1.0 - share) * low, share * above + (1.0 - share) * high
-
-    far = randomizer.half / math.tanh(0.25 * randomizer.eps0)
-    ends = (randomizer.middle - far, randomizer.middle + far) if share > 0.0 else atoms
-    masses, err = differences(chances), _steps(randomizer)
-    return on_line(randomizer, masses, inputs, atoms=atoms, ends=ends, err=err)

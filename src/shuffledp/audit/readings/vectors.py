@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.arithmetic.balls import ctx, precision_for
-from shuffledp.audit.readings.base import Labels, Reading, reading_of, value_of
-from shuffledp.audit.readings.finite import rows_of
+from shuffledp.audit.readings.base import Labels, Reading, reading_of, rows_of, value_of
 from shuffledp.errors import NotCertified
 from shuffledp.laws.vectors import angle_cells
 from shuffledp.randomizers import LaplaceBall, PrivUnit
