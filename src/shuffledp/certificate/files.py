@@ -16,7 +16,6 @@ from shuffledp.errors import ParameterError, unreadable
 _OTHERS = ("shuffledp-certificate/", "shuffledp-crowd-certificate/")
 _LARGEST_FILE = 1 << 28  # bytes: a thousand times as many as an account writes
 _LONGEST_SHOWN = 80  # of a value in a message, as in errors.py
-_MOST_DIGITS = 400  # of a whole number: as many as the largest float has, and some
 
 
 def read(path: str | Path) -> Certificate:
@@ -64,14 +63,14 @@ def loaded(path: str | Path) -> Any:
         return json.loads(
             path.read_text(encoding="utf-8-sig"),
             parse_constant=_no_constant,
-            parse_int=_whole,
             object_pairs_hook=_unique_keys,
         )
-    except (json.JSONDecodeError, _NotJSONError, RecursionError) as error:
-        raise ParameterError(f"{path}: not valid JSON: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
         why = f"{unreadable(error)}; wanted a certificate, a JSON file"
         raise ParameterError(f"certificate {str(path)!r}: {why}") from None
+    except (ValueError, RecursionError) as error:
+        # Also integers of more digits than Python reads.
+        raise ParameterError(f"{path}: not valid JSON: {error}") from None
 
 
 def first_difference(given: Any, wanted: Any, path: str = "") -> str:
@@ -113,13 +112,6 @@ class _NotJSONError(ValueError):
 
 def _no_constant(word: str) -> Any:
     raise _NotJSONError(f"{word}, wanted a finite number")
-
-
-def _whole(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        words = f"a whole number of {len(digits):,} characters"
-        raise _NotJSONError(f"{words}, wanted at most {_MOST_DIGITS}")
-    return int(digits)
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

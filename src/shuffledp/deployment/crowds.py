@@ -20,7 +20,6 @@ from shuffledp.deployment.groups import CrowdDeployment
 from shuffledp.deployment.model import Target
 from shuffledp.deployment.views import FAILURES
 from shuffledp.errors import NotCertified
-from shuffledp.neighbours import Relation, member_of
 from shuffledp.population import Crowd, crowd
 from shuffledp.published import Estimate
 from shuffledp.randomizers import randomizer_from_dict
@@ -102,11 +101,6 @@ def hidden_words(deployment: CrowdDeployment, k: int) -> str:
     """Where the messages come from that hide a member's."""
     users, total = deployment.group[k].users, sum(one.users for one in deployment.group)
     return f"{users:,} users of group {k} and {total - users:,} of other groups = {total:,}"
-
-
-def member_words(relation: Relation, k: int) -> str:
-    """Who are neighbours, where somebody of group k is protected."""
-    return f"{relation.sentence}; {member_of(k)}"
 
 
 def _hidden(deployment: CrowdDeployment, k: int, one: Crowd) -> Situation:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,12 @@ from pydantic import ValidationError
 
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import Deployment, Population
-from shuffledp.errors import ParameterError, rejected, unreadable
+from shuffledp.errors import ParameterError, unreadable
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib  # pyright: ignore[reportMissingImports]
-
-# Python's own limit of digits, where nothing else is set.
-_USUAL_DIGITS = 4_300
 
 
 @dataclass(frozen=True)
@@ -95,56 +91,10 @@ def read_toml(path: Path, what: str) -> tuple[dict[str, Any], bytes]:
         raise ParameterError(f"{what} {str(path)!r}: {why}; wanted a TOML file") from None
     try:
         table = tomllib.loads(text)
-        fault = _integer_too_long("", table)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # Also integers of more digits than Python reads.
         raise ParameterError(f"{path}: not valid TOML: {error}") from None
-    except ValueError as error:
-        raise ParameterError(f"{path}: {_line_too_long(text) or error}") from None
-    if fault is not None:
-        raise ParameterError(f"{path}: {fault}")
     return table, content
-
-
-def _most_digits() -> int:
-    """Python neither reads nor writes longer integers in decimals; 3.10.6 and older have no limit.
-
-    Then, and where it is switched off, it is that of others.
-    """
-    limit = getattr(sys, "get_int_max_str_digits", None)
-    return (limit() if limit is not None else 0) or _USUAL_DIGITS
-
-
-def _digits() -> str:
-    return f"integers of at most {_most_digits():,} digits"
-
-
-def _line_too_long(text: str) -> ParameterError | None:
-    """The line with an integer of more decimal digits than Python reads."""
-    # An underscore may stand between two digits, and counts for none.
-    number = re.compile(rf"[0-9](?:_?[0-9]){{{_most_digits()},}}")
-    for place, line in enumerate(text.splitlines(), start=1):
-        if number.search(line):
-            return rejected(f"line {place:,}", line.strip(), _digits())
-    return None
-
-
-def _integer_too_long(where: str, value: Any) -> ParameterError | None:
-    """The first integer that was read (as hexadecimals are, of any length) and cannot be written.
-
-    No message could show it.
-    """
-    inside: Iterable[tuple[str, Any]] = ()
-    if isinstance(value, dict):
-        inside = ((f"{where}.{key}".lstrip("."), one) for key, one in value.items())
-    elif isinstance(value, list):
-        inside = ((f"{where}[{place}]", one) for place, one in enumerate(value))
-    elif isinstance(value, int):
-        try:
-            str(value)
-        except ValueError:
-            return rejected(where, value, _digits())
-    faults = (_integer_too_long(name, one) for name, one in inside)
-    return next((fault for fault in faults if fault is not None), None)
 
 
 def parse(table: Mapping[str, Any], *, where: str) -> Deployment:
