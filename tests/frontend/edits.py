@@ -7,7 +7,7 @@ import re
 from typing import get_args
 
 from shuffledp.bounds.stealing_claims import StealingClaims
-from shuffledp.certificate import checksum, curves, decide, one_round, verifier
+from shuffledp.certificate import checksum, composed, one_round, recompute, verifier
 from shuffledp.certificate.model import Witness
 from shuffledp.errors import ParameterError
 
@@ -144,7 +144,7 @@ def remember(patch):
 
         return call
 
-    patch.setattr(curves, "log_delta", kept(one_round.log_delta))
+    patch.setattr(recompute, "log_delta", kept(one_round.log_delta))
     patch.setattr(
         StealingClaims,
         "log_delta",
@@ -154,7 +154,7 @@ def remember(patch):
         ),
     )
     for name in ("stated_above", "stated_below"):
-        patch.setattr(decide, name, kept(getattr(decide, name)))
+        patch.setattr(composed, name, kept(getattr(composed, name)))
     # Laws that are kept are the same object.
-    again = kept(decide.composed_again, lambda pair, *a, **k: (id(pair), a, repr(k)))
-    patch.setattr(decide, "composed_again", again)
+    again = kept(composed.composed_again, lambda pair, *a, **k: (id(pair), a, repr(k)))
+    patch.setattr(composed, "composed_again", again)

@@ -9,7 +9,8 @@ from flint import arb, ctx
 
 from shuffledp.ball.one_bit import added_bits
 from shuffledp.bounds.integer_noise import NoiseLaw
-from shuffledp.certificate.curves import AllDataSets, log_delta_normal
+from shuffledp.certificate.curves import AllDataSets
+from shuffledp.certificate.recompute import log_delta_normal
 from shuffledp.errors import ParameterError
 
 

@@ -10,7 +10,7 @@ from crowds.exact import worst
 from frontend import edits
 from frontend.edits import at, caught, outcome, place, resigned
 from frontend.test_every_field import IN_THE_FILE, weaker
-from shuffledp.certificate import curves, issue, read, to_dict
+from shuffledp.certificate import issue, read, recompute, to_dict
 from shuffledp.certificate.verifier import not_checked, verify
 from shuffledp.deployment import account_crowd, groups, load_crowd
 from shuffledp.errors import ParameterError
@@ -78,7 +78,7 @@ def made(tmp_path_factory):
 def quick(monkeypatch):
     """A verifier that remembers its balls."""
     edits.remember(monkeypatch)
-    known, plain = {}, curves._of_crowd
+    known, plain = {}, recompute._of_crowd
 
     def of_crowd(crowd, witness):
         made = plain(crowd, witness)
@@ -93,7 +93,7 @@ def quick(monkeypatch):
         made.decide = kept
         return made
 
-    monkeypatch.setattr(curves, "_of_crowd", of_crowd)
+    monkeypatch.setattr(recompute, "_of_crowd", of_crowd)
 
 
 def all_claims(content):

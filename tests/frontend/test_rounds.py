@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import shuffledp as sd
 from frontend.parts import of_rounds
 from shuffledp.certificate import checksum, issue, read, to_json
-from shuffledp.certificate.decide import _basic
+from shuffledp.certificate.composed import basic as composed_basically
 from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
 from shuffledp.deployment import account, load
@@ -285,7 +285,7 @@ def test_basic_composition_of_tiny_deltas_is_not_eased_by_rounding(rounds):
                 kept.append(target)
                 return "holds", ""
 
-        _basic(Kept(), rounds, 1.0, (log_delta, log_delta), upper=True)
+        composed_basically(Kept(), rounds, 1.0, (log_delta, log_delta), upper=True)
         with mpmath.workdps(40):
             exact = mpmath.mpf(log_delta) - mpmath.log(rounds)
             ((low, high),) = asked

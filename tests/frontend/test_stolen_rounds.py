@@ -9,9 +9,9 @@ import shuffledp as sd
 from frontend.edits import caught, outcome, remember, resigned
 from frontend.parts import of_rounds
 from shuffledp.certificate import issue, to_dict
-from shuffledp.certificate.curves import curve_of
-from shuffledp.certificate.decide import _values_hold
+from shuffledp.certificate.composed import values_hold
 from shuffledp.certificate.model import Claim
+from shuffledp.certificate.recompute import curve_of
 from shuffledp.certificate.setting import settings_of
 from shuffledp.deployment import Deployment, account, load
 
@@ -187,7 +187,7 @@ def test_every_value_of_the_curve_is_looked_at(which, stride, request):
     dots, values = claim.witness.dots, claim.witness.values
     for k, value in list(enumerate(values))[::stride]:
         changed = [*values[:k], 0.98 * value, *values[k + 1 :]]
-        verdict, how = _values_hold(curve, dots, changed, "round", lambda _: None)
+        verdict, how = values_hold(curve, dots, changed, "round", lambda _: None)
         assert value == 0.0 or verdict != "holds", (k, how)
         if verdict != "holds" and k:
             assert f"eps = {dots[k]:.6g}" in how

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from shuffledp._check import Trust
 from shuffledp._version import __version__
 from shuffledp.bound import Bound
+from shuffledp.certificate.grounds import grounds_of
 from shuffledp.certificate.model import (
     FORMAT,
     Certificate,
@@ -98,7 +99,7 @@ def _claim(setting: Setting, bound: Bound, end: Literal["upper", "lower"], trust
     witness = None if nothing or theorem is None else _witness(setting, end, bound.witness.get(end))
     grounds = None
     if witness is not None:
-        grounds = setting.grounds(end, witness.analysis, basic=bool(witness.basic))
+        grounds = grounds_of(setting, end, witness.analysis, basic=bool(witness.basic))
     width = _finite(bound.upper_width if upper else bound.lower_width)
     return Claim(
         group=setting.group,

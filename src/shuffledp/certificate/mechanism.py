@@ -6,8 +6,9 @@ import math
 
 from shuffledp.ball.parameters import check_parameters
 from shuffledp.certificate.checks import Check, said
-from shuffledp.certificate.curves import left_over
-from shuffledp.certificate.decide import Answer, or_undecided
+from shuffledp.certificate.curves import Answer
+from shuffledp.certificate.decide import or_undecided
+from shuffledp.certificate.recompute import left_over
 from shuffledp.certificate.setting import Setting
 from shuffledp.deployment.model import GENERIC
 from shuffledp.views.datasets import local_guarantee

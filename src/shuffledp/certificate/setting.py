@@ -1,36 +1,23 @@
-"""The settings that a deployment asks about, and what an end of each rests on.
-
-Everything beside the numbers follows from the deployment and the analysis that a claim names:
-users, neighbours, theorem, assumptions. Whoever writes a certificate and whoever reads one ask the
-functions here, which ask those of the account.
-"""
+"""The settings that a deployment asks about: mechanisms with counts, users, situation, rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-from shuffledp import theorems
-from shuffledp.amplification.analyses import analysis_named
-from shuffledp.amplification.rounds import NO_SINGLE_PAIR
-from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.ball.groups import Kind, kinds_of
-from shuffledp.bound import Bound
 from shuffledp.deployment.accounting import situations
 from shuffledp.deployment.crowds import ALONE_WORDS, hidden_words
 from shuffledp.deployment.groups import CrowdDeployment
 from shuffledp.deployment.model import GENERIC, Deployment, is_protocol
 from shuffledp.deployment.views import FAILURES
-from shuffledp.deployment.widened import dressed, relation_of
-from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.laws.sources import Family
+from shuffledp.deployment.widened import relation_of
+from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACEMENT, OfGroup, Relation
 from shuffledp.population.member import Member
 from shuffledp.randomizers import randomizer_from_dict
-from shuffledp.statements import say
-from shuffledp.theorems import Theorem
 from shuffledp.views import Sums
 
 __all__ = [
@@ -43,7 +30,6 @@ __all__ = [
     "SUMS",
     "SUMS_DATASET",
     "SUMS_LOCAL",
-    "Grounds",
     "Setting",
     "settings_of",
 ]
@@ -55,18 +41,6 @@ CROWD_STEALING, CROWD_COMMON, CROWD_DATASET = "crowd-stealing", "common-blanket"
 # Ends of a crowd that rest on all groups.
 OF_ALL = (CROWD_STEALING, CROWD_COMMON, CROWD_DATASET)
 _ONE_REPORT = "one user's one report"
-
-
-class Grounds(NamedTuple):
-    """What an end rests on: its theorem, and the sentences that an upper end takes for granted."""
-
-    theorem: Theorem
-    assumptions: tuple[str, ...]
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Ids of the sentences, which are of ``statements``."""
-        return tuple(getattr(words, "id", str(words)) for words in self.assumptions)
 
 
 @dataclass(frozen=True)
@@ -165,35 +139,6 @@ class Setting:
             return _ONE_REPORT
         return f"one user's reports in all {rounds:,} rounds; claims of one round: one report"
 
-    def grounds(self, end: str, analysis: str, *, basic: bool = False) -> Grounds | None:
-        """What an end rests on; None where the analysis gives the setting no such end.
-
-        Parameters
-        ----------
-        end : {"upper", "lower"}
-            Which end.
-        analysis : str
-            What a witness names.
-        basic : bool
-            Whether all rounds follow from one by basic composition.
-        """
-        if self.sums is not None:
-            return _of_sums(self.sums, end, analysis)
-        if self.crowd is not None:
-            return _of_crowd(self, self.crowd, end, analysis)
-        found = _of_one(self, end, analysis)
-        if found is None:
-            return None
-        if self.rounds > 1:
-            found = _of_rounds(self, found, end, analysis, basic=basic)
-        elif isinstance(self.content, CrowdDeployment):
-            # Nobody hides a member, so that what others run or see is of no account.
-            words = (self.relation.sentence, HONEST, ONE_ROUND)
-            found = found._replace(assumptions=() if end == "lower" else words)
-        if found is None or not self.one.widened:
-            return found
-        return _widened(self, found, end, analysis)
-
 
 class Crowd:
     """All groups of a crowd, for the members of one.
@@ -240,113 +185,3 @@ def settings_of(content: Deployment | CrowdDeployment) -> Iterator[Setting]:
         yield one
         if content.accounting.rounds > 1:
             yield replace(one, rounds=content.accounting.rounds)
-
-
-# ------------------------------------------------------------------------------ one mechanism
-
-
-def _side(setting: Setting, analysis: str, end: str) -> Any:
-    """What an analysis gives a mechanism; None where that is nothing."""
-    try:
-        found = analysis_named(analysis)
-        if found.end != end:
-            return None
-        return found.make(setting.one.accountant(setting.n).source, setting.n)
-    except (NotCertified, ParameterError):
-        return None
-
-
-def _of_one(setting: Setting, end: str, analysis: str) -> Grounds | None:
-    """Of one round of one mechanism behind a perfect shuffler."""
-    if analysis == LOCAL:
-        relation = setting.one.accountant(1).source.relation
-        return Grounds(theorems.LOCAL, (relation.sentence, HONEST)) if end == "upper" else None
-    found = _side(setting, analysis, end)
-    if found is None:
-        return None
-    return Grounds(found.theorem, found.assumptions if end == "upper" else ())
-
-
-def _of_rounds(
-    setting: Setting, one: Grounds, end: str, analysis: str, *, basic: bool
-) -> Grounds | None:
-    """After all rounds, from one."""
-    rounds = say("rounds", f"{setting.rounds:,} rounds")
-    if end == "lower":
-        if analysis != "dataset":
-            return None
-        return one if basic else Grounds(one.theorem.with_step(theorems.REPETITION), ())
-    words = [said for said in one.assumptions if said not in {ONE_ROUND, NO_SINGLE_PAIR}]
-    if basic:
-        return Grounds(one.theorem.with_step(theorems.BASIC), (*words, rounds))
-    theorem = one.theorem
-    if analysis == "label-stealing":
-        # At each eps the least of both.
-        family = isinstance(setting.one.accountant(1).source, Family)
-        other = _of_one(setting, end, "stronger-clone" if family else "blanket")
-        if other is None:
-            return None
-        theorem = theorem.with_step(other.theorem)
-        words += [said for said in other.assumptions if said not in {*words, ONE_ROUND}]
-    if analysis != LOCAL:
-        theorem = theorem.with_step(theorems.COMPOSITION)
-    return Grounds(theorem, (*words, rounds))
-
-
-def _widened(setting: Setting, one: Grounds, end: str, analysis: str) -> Grounds:
-    """Behind a declared shuffler, or where several users change: one user's grounds, and steps."""
-    relation = setting.one.accountant(1).source.relation
-    bound = Bound(
-        quantity="epsilon",
-        lower=0.0,
-        upper=0.0,
-        at={},
-        lower_theorem=one.theorem if end == "lower" else None,
-        upper_theorem=one.theorem if end == "upper" else None,
-        assumptions=one.assumptions,
-        relation=relation,
-        witness={"upper": {"analysis": analysis}},
-    )
-    found = dressed(setting.one, bound, relation, failed=setting.failed)
-    theorem = found.upper_theorem if end == "upper" else found.lower_theorem
-    return Grounds(one.theorem if theorem is None else theorem, found.assumptions)
-
-
-# ------------------------------------------------------------------------------ sums and crowds
-
-
-def _of_sums(sums: Sums, end: str, analysis: str) -> Grounds | None:
-    added = sums.added is not None
-    upper: Mapping[str, Theorem] = {
-        SUMS: theorems.SUMS_ADDED if added else theorems.SUMS,
-        SUMS_LOCAL: theorems.SUMS_LOCAL,
-    }
-    lower: Mapping[str, Theorem] = {SUMS_DATASET: sums.attained}
-    if sums.mechanism.name == "gaussian":
-        upper = lower = {NORMAL: theorems.SUM_OF_NORMALS}
-    theorem = (upper if end == "upper" else lower).get(analysis)
-    words = sums.assumptions() if end == "upper" else ()
-    return None if theorem is None else Grounds(theorem, words)
-
-
-def _of_crowd(setting: Setting, crowd: Crowd, end: str, analysis: str) -> Grounds | None:
-    member = crowd.member
-    if analysis in OF_ALL:
-        theorem = {
-            CROWD_STEALING: theorems.CROWD_STEALING,
-            CROWD_COMMON: theorems.COMMON_BLANKET,
-            CROWD_DATASET: theorems.CROWD_DATASET,
-        }[analysis]
-        lower = analysis == CROWD_DATASET
-        if member.kind is None or lower == (end == "upper"):
-            return None
-        return Grounds(theorem, () if lower else member.words_of_all)
-    found = _of_one(setting, end, analysis)
-    if found is None:
-        return None
-    if end == "lower":
-        return found if member.alone else None
-    if analysis == LOCAL:
-        return Grounds(found.theorem, member.words)
-    theorem = found.theorem if member.alone else found.theorem.with_step(theorems.OWN_GROUP)
-    return Grounds(theorem, member.words_of_own)
