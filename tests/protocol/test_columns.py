@@ -9,10 +9,11 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.errors import ParameterError
-from shuffledp.protocol import Column
+from shuffledp.protocol import Column, PrefixTree
 
 THREE = sd.KRR(k=3, eps0=1.0)
 FOUR = sd.KRR(k=4, eps0=1.0)
+TREE = PrefixTree(bits=6, eps0=1.0).randomizer
 NUMBER = sd.Laplace(eps0=1.0, low=-1.0, high=3.0)
 
 
@@ -65,6 +66,8 @@ def test_numbers():
 
 def test_fractions_are_no_items():
     with pytest.raises(ParameterError, match="row 2: wanted a whole number from 0 to 2"):
+        Column(name="x", outside="clip").encode(pa.array([9.0, 1.5]), THREE)
+    with pytest.raises(ParameterError, match="row 2: wanted a whole number from 0 to 2"):
         Column(name="x").encode(pa.array([1.0, 1.5]), THREE)
 
 
@@ -81,7 +84,7 @@ SECRET = "HIV-positive Jane Doe"
         (Column(name="x", domain=(1, 2, 3), type="integer"), pa.array(["1", SECRET]), THREE),
         (Column(name="x", domain=(1, 2, 3)), pa.array([SECRET]), THREE),
         (Column(name="x", type="number", outside="clip"), pa.array(["1", SECRET]), NUMBER),
-        (Column(name="x", alphabet="ab", length=3), pa.array(["a", SECRET]), THREE),
+        (Column(name="x", alphabet="ab", length=3), pa.array(["a", SECRET]), TREE),
     ],
 )
 def test_refusals_do_not_say_the_value(column, rows, mechanism):

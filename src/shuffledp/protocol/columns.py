@@ -82,6 +82,10 @@ class Placed:
         return ~(self.nulls | self.outside)
 
 
+# Inputs, which rows have no value, which have another one, and what was wanted of those.
+_Read = tuple[np.ndarray, np.ndarray, np.ndarray, str]
+
+
 class RefusedRow(Exception):  # noqa: N818 (a message on its way to ``Column.encode``)
     """A row that is refused: where it is in its batch, and how many are."""
 
@@ -272,83 +276,61 @@ class Column:
             rows = rows.dictionary_decode()
         if rows.type == pa.string_view():
             rows = rows.cast(pa.large_string())
-        if self.domain is not None:
-            return self._place_items(rows)
-        if self.hashed:
-            return self._place_hashed(rows, size_of(randomizer) or 1)
-        if self.spelling is not None:
-            return self._place_spelled(rows, self.spelling, randomizer)
-        return self._place_numbers(rows, randomizer)
+        values, missing, outside, wanted = self._read(rows, randomizer)
+        for policy, bad, words in (
+            (self.nulls, missing, _EVERY_ROW),
+            (self.outside, outside, wanted),
+        ):
+            if policy in {"refuse", "clip"} and bool(bad.any()):
+                raise RefusedRow(bad, rows, words)
+        own = len(self.domain or ())
+        if self.nulls == "category":
+            values, missing = np.where(missing, own, values), np.zeros_like(missing)
+            own += 1
+        if self.outside == "category":
+            values, outside = np.where(outside, own, values), np.zeros_like(outside)
+        return Placed(values, missing, outside)
 
-    def _place_items(self, rows: pa.Array) -> Placed:
-        domain = self.domain or ()
+    def _read(self, rows: pa.Array, randomizer: Any) -> _Read:
+        if self.domain is not None:
+            return self._read_items(rows, self.domain)
+        if self.spelling is None and not self.hashed:
+            return self._read_numbers(rows, randomizer)
+        missing = np.asarray(rows.is_null())
+        coded = self._as_keys(rows, ("",)).fill_null("").dictionary_encode()
+        texts, places = coded.dictionary.to_pylist(), np.asarray(coded.indices)
+        if self.spelling is None:
+            codes = hash_of(texts, size_of(randomizer) or 1)[places]
+            return codes, missing, np.zeros_like(missing), ""
+        codes = self.spelling.codes(texts)[places]
+        tree = PrefixTree.of(randomizer, bits=self.spelling.bits)
+        wanted = f"1 to {self.length} letters of the alphabet"
+        return tree.inputs(np.maximum(codes, 0)), missing, (codes < 0) & ~missing, wanted
+
+    def _read_items(self, rows: pa.Array, domain: tuple[str | int, ...]) -> _Read:
         keys = self._as_keys(rows, domain)
         known = pa.array(domain, type=keys.type)
         index = pc.call_function("index_in", [keys], pc.SetLookupOptions(known, skip_nulls=True))
         codes = np.asarray(index.fill_null(-1)).astype(np.int64)
         missing = np.asarray(rows.is_null(nan_is_null=True))
-        other = (codes == -1) & ~missing
-        codes, nulls = self._policy(codes, missing, "nulls", rows, len(domain))
-        place = len(domain) + (self.nulls == "category")
-        codes, outside = self._policy(codes, other, "outside", rows, place)
-        return Placed(codes, nulls, outside)
+        return codes, missing, (codes == -1) & ~missing, "an item of the domain"
 
-    def _place_spelled(self, rows: pa.Array, spelling: Spelling, randomizer: Any) -> Placed:
-        text, missing = self._text(rows)
-        coded = text.dictionary_encode()
-        codes = spelling.codes(coded.dictionary.to_pylist())[np.asarray(coded.indices)]
-        other = (codes < 0) & ~missing
-        if bool(other.any()) and self.outside == "refuse":
-            raise RefusedRow(other, rows, f"1 to {self.length} letters of the alphabet")
-        tree = PrefixTree.of(randomizer, bits=spelling.bits)
-        return Placed(tree.inputs(np.maximum(codes, 0)), missing, other)
-
-    def _text(self, rows: pa.Array) -> tuple[pa.Array, np.ndarray]:
-        """Text, empty where it is missing, and where that is."""
-        text = self._as_keys(rows, ("",))
-        missing = np.asarray(rows.is_null())
-        if bool(missing.any()) and self.nulls == "refuse":
-            raise RefusedRow(missing, rows, _EVERY_ROW)
-        return text.fill_null(""), missing
-
-    def _place_hashed(self, rows: pa.Array, size: int) -> Placed:
-        text, missing = self._text(rows)
-        coded = text.dictionary_encode()
-        codes = hash_of(coded.dictionary.to_pylist(), size)[np.asarray(coded.indices)]
-        return Placed(codes, missing, np.zeros_like(missing))
-
-    def _policy(
-        self, codes: np.ndarray, bad: np.ndarray, which: str, rows: pa.Array, place: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        policy = getattr(self, which)
-        if policy == "refuse" and bool(bad.any()):
-            raise RefusedRow(
-                bad, rows, "an item of the domain" if which == "outside" else _EVERY_ROW
-            )
-        if policy == "category":
-            return np.where(bad, place, codes), np.zeros_like(bad)
-        return codes, bad
-
-    def _place_numbers(self, rows: pa.Array, randomizer: Any) -> Placed:
+    def _read_numbers(self, rows: pa.Array, randomizer: Any) -> _Read:
         low, high = _limits(randomizer)
         whole = size_of(randomizer) is not None
         given, missing = self.numbers(rows, whole=whole)
-        if bool(missing.any()) and self.nulls == "refuse":
-            raise RefusedRow(missing, rows, _EVERY_ROW)
         strange = np.isnan(given) & ~missing
         values = np.where(missing | strange, low, given)
-        if self.outside == "clip" and not bool(strange.any()):
-            return Placed(np.clip(values, low, high), missing, np.zeros_like(missing))
-        outside = strange | (values < low) | (values > high)
+        wanted = f"{'a whole number' if whole else 'a number'} from {low:g} to {high:g}"
+        if bool(strange.any()) and whole:
+            wanted += f"; {_FOR_TEXT}"
+        if self.outside == "clip":
+            values, outside = np.clip(values, low, high), strange
+        else:
+            outside = strange | (values < low) | (values > high)
         if whole:
-            outside |= values != np.floor(values)
-        if self.outside != "drop" and bool(outside.any()):
-            kind = "a whole number" if whole else "a number"
-            wanted = f"{kind} from {low:g} to {high:g}"
-            if bool(strange.any()) and whole:
-                wanted += f"; {_FOR_TEXT}"
-            raise RefusedRow(strange if self.outside == "clip" else outside, rows, wanted)
-        return Placed(values, missing, outside)
+            outside = outside | (values != np.floor(values))
+        return values, missing, outside, wanted
 
     def numbers(self, rows: pa.Array, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
         """Real numbers, nan where there is none, and where the value is missing."""
