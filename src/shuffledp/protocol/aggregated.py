@@ -141,12 +141,20 @@ class Aggregated(Question):
 
     def released(self, sums: Aggregate, source: RandomSource) -> Aggregate:
         """The sums that leave the aggregator: with its noise, and no others."""
-        mechanism = self.view.mechanism
+        mechanism, counts, n = self.mechanism, sums.sums, sums.count
         if isinstance(mechanism, RAPPOR | OUE):
-            return replace(sums, sums=sums.sums + self._noise(sums.sums.size, source))
+            return replace(sums, sums=counts + self._noise(counts.size, source))
+        z = float(self._noise(1, source)[0])
         if isinstance(mechanism, Duchi):
-            return self._of_ones(mechanism, sums, source)
-        return self._of_two(sums, source)
+            # A sum of unbiased values middle +- half C, from the noisy number of ones.
+            step, middle = mechanism.half * mechanism.scale, n * mechanism.middle
+            ones = round(0.5 * n + 0.5 * (float(counts[0]) - middle) / step) + z
+            return replace(sums, sums=np.array([middle + step * (2.0 * ones - n), 0.0]))
+        if counts.shape != (2,) or counts.sum() != n:
+            msg = f"{mechanism.name}: wanted one count for each of two items, to add noise to"
+            raise NotCertified(msg)
+        # Reports of one bit have one sum: the number of zeros is what is left of n.
+        return replace(sums, sums=counts + np.array([-z, z]))
 
     def answer(self, sums: Aggregate, users: int) -> Answer:
         """From released sums: errors are those of reports and noise, intervals of both laws."""
@@ -167,30 +175,11 @@ class Aggregated(Question):
         """Of reports and noise."""
         return self.wanted.variances(values) + self._more(len(values))
 
-    # ------------------------------------------------------------------------------- the noise
-
     def _noise(self, size: int, source: RandomSource) -> Floats:
         added = self.view.added
         if added is None:
             return np.zeros(size)
         return draw(added, size, source).astype(np.float64)
-
-    def _of_ones(self, mechanism: Duchi, sums: Aggregate, source: RandomSource) -> Aggregate:
-        """A sum of unbiased values middle +- half C, from the noisy number of ones."""
-        step, n = mechanism.half * mechanism.scale, sums.count
-        ones = round(0.5 * n + 0.5 * (float(sums.sums[0]) - n * mechanism.middle) / step)
-        noisy = ones + float(self._noise(1, source)[0])
-        first = n * mechanism.middle + step * (2.0 * noisy - n)
-        return replace(sums, sums=np.array([first, 0.0]))
-
-    def _of_two(self, sums: Aggregate, source: RandomSource) -> Aggregate:
-        """Reports of one bit: one sum, the number of zeros is what is left of n."""
-        counts = sums.sums
-        if counts.shape != (2,) or counts.sum() != sums.count:
-            name = self.view.mechanism.name
-            raise NotCertified(f"{name}: wanted one count for each of two items, to add noise to")
-        z = float(self._noise(1, source)[0])
-        return replace(sums, sums=counts + np.array([-z, z]))
 
     def _more(self, n: int) -> float:
         """Variance that the aggregator's noise adds to an estimate."""
