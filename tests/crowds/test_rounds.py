@@ -3,9 +3,7 @@
 import itertools
 import math
 
-import numpy as np
 import pytest
-from scipy import special
 
 import shuffledp as sd
 from crowds.exact import datasets, view, worst
@@ -67,21 +65,6 @@ def test_the_curve_is_above_every_data_set(seed):
             assert float(truth) <= math.exp(curve.log_upper(epsilon)) * (1.0 + 1e-12)
 
 
-def test_chords_are_next_to_the_bounds_and_above():
-    member = sd.crowd(TIERS, victim=1)
-    curve = member.as_round().sharper
-    for k in range(1, 16):
-        epsilon = 0.043 * k
-        bound = member.delta(epsilon=epsilon).log_upper
-        assert bound <= curve.log_upper(epsilon) + 1e-9
-        assert curve.log_upper(epsilon) <= bound + 0.1 + 1e-3 * abs(bound)
-    assert curve.log_upper(3.0) == -math.inf
-    assert curve.log_upper(math.nextafter(3.0, 0.0)) < -100.0
-    # At 0 there is the blanket alone: by symmetry and convexity from next to it.
-    near, at_0 = member.delta(epsilon=1e-4), math.exp(curve.log_upper(0.0))
-    assert near.lower <= at_0 <= 1.02 * near.upper < 0.7 * member.delta(epsilon=0.0).upper
-
-
 def test_one_round_is_one_and_more_are_far_below_the_own_group_s():
     crowd = sd.crowd(TIERS, victim=1)
     one = crowd.epsilon(delta=1e-6).upper
@@ -108,23 +91,6 @@ def test_published_rounds_rest_on_the_own_group():
     assert theorems.OWN_GROUP.title in composed.upper_theorem.title
 
 
-def test_questions_far_out_share_their_nodes():
-    """Where nothing matters any more there were two bounds for each question."""
-    asked = []
-
-    def upper(epsilon):
-        """Of Gaussian noise."""
-        asked.append(epsilon)
-        mu = 0.05
-        first, second = special.log_ndtr([mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu])
-        return float(first + np.log(-np.expm1(second + epsilon - first)))
-
-    curve = CrowdCurve(upper, 4.0, None)
-    for epsilon in np.linspace(0.0, 3.999, 4_000):
-        assert curve.log_upper(epsilon) >= upper(epsilon) * (1.0 + 1e-9)
-    assert len(asked) - 4_000 < 200
-
-
 def test_matrices_of_many_inputs_rest_on_the_own_group():
     rows = [[0.4, 0.2, 0.2, 0.2][j:] + [0.4, 0.2, 0.2, 0.2][:j] for j in range(4)]
     one = sd.Channel(matrix=rows)
@@ -148,17 +114,3 @@ def test_guarantees_small_and_large(eps0):
     assert curve.log_upper(eps0) == -math.inf
     found = rounds.epsilon(delta=1e-9).upper
     assert found <= 2.0 * eps0 * (1.0 + 1e-9)
-
-
-def test_at_0_the_curve_is_above_what_a_gaussian_loses():
-    """A valid curve whose own value at 0 says nothing: by symmetry and convexity alone."""
-    mu = 0.5
-
-    def upper(epsilon):
-        if epsilon == 0.0:
-            return 0.0
-        first, second = special.log_ndtr([mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu])
-        return float(first + np.log(-np.expm1(second + epsilon - first)))
-
-    truth = math.log(2.0 * special.ndtr(mu / 2) - 1.0)
-    assert truth <= CrowdCurve(upper, 40.0, None).log_upper(0.0) <= truth + 0.01

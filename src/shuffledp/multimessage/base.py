@@ -97,9 +97,15 @@ class MultiMessage(Mechanism):
         """Whether the two directions of the divergence are one."""
         return True
 
-    @abstractmethod
     def lower_pairs(self, n: int) -> list[MessagePair]:
-        """Pairs whose divergence is at most that of some neighbouring datasets of n users."""
+        """Pairs whose divergence is at most that of some neighbouring datasets of n users.
+
+        Those of the upper end, where that is exact: the other users' messages are known.
+        """
+        return [
+            pair._replace(witness={**pair.witness, "analysis": "dataset", "others": "any"})
+            for pair in self.pairs(n)
+        ]
 
     def blanket_total(self, n: int) -> int:
         """Blanket messages of n users together, where all are sent; at most 1e15 - 1."""
@@ -223,9 +229,9 @@ class MultiMessage(Mechanism):
 
     # -------------------------------------------------------------------------------------
 
-    @abstractmethod
     def with_blankets(self, count: int) -> MultiMessage:
         """The same protocol with another number of blanket messages a user."""
+        return mechanism_from_dict({**self.to_dict(), "blankets": count}, MultiMessage)
 
     def coin(self) -> tuple[str, float]:
         """What the noise of its coin is called, and the most there is of it."""

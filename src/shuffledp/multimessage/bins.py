@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Domain, Whole
-from shuffledp.multimessage.base import MessagePair, Messages
+from shuffledp.multimessage.base import Messages
 from shuffledp.multimessage.dump import UniformBlankets
 from shuffledp.randomizers.values import smallest_type, whole_values
 from shuffledp.randomness import RandomSource
@@ -69,13 +69,6 @@ class BallsIntoBins(UniformBlankets):
         """floor(d/s)."""
         return self.d // self.s
 
-    def lower_pairs(self, n: int) -> list[MessagePair]:
-        """The same: the other users' balls add known numbers to the sets."""
-        return [
-            pair._replace(witness={**pair.witness, "analysis": "dataset", "others": "any"})
-            for pair in self.pairs(n)
-        ]
-
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return whole_values(values, self.items)
 
@@ -104,7 +97,3 @@ class BallsIntoBins(UniformBlankets):
         _check.real("frequency", frequency, low=0.0, high=1.0)
         share = self.s / self.d
         return self._expected * share * (1.0 - share)
-
-    def with_blankets(self, count: int) -> BallsIntoBins:
-        """Another number of uniform balls."""
-        return replace(self, blankets=count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from shuffledp.errors import rejected
 from shuffledp.mechanism import Whole
 from shuffledp.multimessage.base import (
     UNIT,
-    MessagePair,
     Messages,
     MultiMessage,
     counted,
@@ -40,13 +39,6 @@ class _Bits(MultiMessage):
     def exchangeable(self) -> bool:
         """Where the blanket bits are fair."""
         return self._word == UNIT // 2
-
-    def lower_pairs(self, n: int) -> list[MessagePair]:
-        """The same: the other users' bits are known and can be subtracted from the sum."""
-        return [
-            pair._replace(witness={**pair.witness, "analysis": "dataset", "others": "any"})
-            for pair in self.pairs(n)
-        ]
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return whole_values(values, 2)
@@ -177,7 +169,3 @@ class BalcerEtAl(_Bits):
     def blankets_per_user(self) -> int:
         """As given."""
         return self.blankets
-
-    def with_blankets(self, count: int) -> BalcerEtAl:
-        """Another number of blanket bits."""
-        return replace(self, blankets=count)

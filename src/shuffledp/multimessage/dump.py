@@ -165,20 +165,9 @@ class PureDUMP(_Dump):
     def _flip(self) -> tuple[float, float, float]:
         return 0.0, 1.0, 0.0
 
-    def lower_pairs(self, n: int) -> list[MessagePair]:
-        """The same: the other users' values are known."""
-        return [
-            pair._replace(witness={**pair.witness, "analysis": "dataset", "others": "any"})
-            for pair in self.pairs(n)
-        ]
-
     def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
         del source
         return values.astype(smallest_type(self.d))
-
-    def with_blankets(self, count: int) -> PureDUMP:
-        """Another number of dummies."""
-        return replace(self, blankets=count)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +244,3 @@ class MixDUMP(_Dump):
     def with_noise(self, noise: float) -> MixDUMP:
         """Another f."""
         return replace(self, f=noise)
-
-    def with_blankets(self, count: int) -> MixDUMP:
-        """Another number of dummies."""
-        return replace(self, blankets=count)

@@ -171,7 +171,3 @@ class CheuZhilyaev(MultiMessage):
     def with_noise(self, noise: float) -> CheuZhilyaev:
         """Another f."""
         return replace(self, f=noise)
-
-    def with_blankets(self, count: int) -> CheuZhilyaev:
-        """Another number of fake messages."""
-        return replace(self, blankets=count)

@@ -28,8 +28,8 @@ SHUFFLER, GROUPS, FIXED = say("crowd-shuffler"), say("groups"), say("fixed")
 ALIKE, BITS_SENT = say("alike"), say("bits-sent")
 # The common blanket is not evaluated where its estimate of log delta is so far above.
 _CLEARLY = 0.05
-# Relative width of delta at the nodes of a curve.
-_QUICK = 1e-3
+# Relative widths of eps of rounds that are worth the time, and of delta at their dots.
+_ROUNDS_RTOL, _QUICK = 2e-3, 1e-3
 # Of matrices with more inputs a curve of a hundred points would take minutes.
 _MOST_PAIRS = 6
 _ZERO = End(0.0, None, None, {}, ())
@@ -248,7 +248,7 @@ class Member:
         for step in together:
             theorem = step if theorem is None else step.with_step(theorem)
         words = self.words_of_all if together else self.words_of_own
-        curve = CrowdCurve(self._log_upper_of_all, self.eps0, own.sharper)
+        curve = CrowdCurve(self._log_upper_of_all, own.sharper)
         return replace(
             own,
             label=f"crowd, group {self.victim}",
@@ -257,6 +257,9 @@ class Member:
             assumptions=tuple(said for said in words if said != ONE_ROUND),
             upper_theorem=theorem,
             sharper=curve if together else own.sharper,
+            # A bound of a crowd of bits takes a twentieth of a second.
+            slow=own.slow or bool(together),
+            rtol=max(own.rtol, _ROUNDS_RTOL) if together else own.rtol,
             at={"n": self.n},
         )
 
