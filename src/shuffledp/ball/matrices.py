@@ -267,12 +267,6 @@ def _pattern_matrix(mechanism: Parameters) -> Matrix:
     return Matrix(len(pattern), len(pattern[0]), weights)
 
 
-def _only_some(mechanism: Parameters) -> bool:
-    """Whether some input's law vanishes on an output that another's does not."""
-    columns = zip(*mechanism["matrix"], strict=True)
-    return any(min(map(float, column)) == 0.0 < max(map(float, column)) for column in columns)
-
-
 RECORDS = {
     "channel": Record(
         ranges={"matrix": ("rows of probabilities that add up to one", _probabilities)},
@@ -280,7 +274,6 @@ RECORDS = {
         listed=_channel_size,
         pair_step=ALL_PAIRS,
         others=_channel_others,
-        outside=_only_some,
         bits=_channel_bits,
         matrix=_channel_matrix,
     ),

@@ -14,11 +14,11 @@ from typing import Any
 from shuffledp.arithmetic.balls import arb, fmpq
 from shuffledp.errors import ParameterError
 
-from .outputs import Law, OutputClass, Parameters, whole
+from .outputs import Law, OutputClass, Parameters
 from .protocols import ONE_BIT, chance
-from .registry import record_of, seen
+from .registry import seen
 
-__all__ = ["ONE_BIT", "is_protocol", "message_law", "messages_of"]
+__all__ = ["ONE_BIT", "is_protocol", "message_law"]
 
 
 def is_protocol(mechanism: Parameters) -> bool:
@@ -53,11 +53,6 @@ def message_law(mechanism: Mapping[str, Any], inputs: Sequence[int]) -> Law:
             rational = (Fraction(0), *probability)
             found.append(OutputClass(arb(0), tuple(map(_ball, probability)), rational=rational))
     return found
-
-
-def messages_of(mechanism: Mapping[str, Any]) -> int:
-    """Blanket messages that each user may send."""
-    return whole(mechanism, "blankets", 1) if "blankets" in record_of(mechanism).ranges else 1
 
 
 def _ball(value: Fraction) -> arb:

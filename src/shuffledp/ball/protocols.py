@@ -116,12 +116,11 @@ RECORDS = {
     "balls-into-bins": _protocol(
         _balls, {"d": DOMAIN, "s": set_of("d", times=2), "blankets": COUNT, "rate": SHARE}
     ),
-    "cheu-zhilyaev": _protocol(_flipped_bits, _FLIPPED, told_apart=False),
-    ONE_BIT: _protocol(_flipped_bit, _FLIPPED, told_apart=False, unnamed=True),
+    "cheu-zhilyaev": _protocol(_flipped_bits, _FLIPPED),
+    ONE_BIT: _protocol(_flipped_bit, _FLIPPED, unnamed=True),
     "mix-dump": _protocol(
         _mix_dump,
         {"d": DOMAIN, "f": _below(None), "blankets": COUNT, "rate": SHARE},
-        told_apart=False,
     ),
     "pure-dump": _protocol(_pure_dump, {"d": DOMAIN, "blankets": COUNT, "rate": SHARE}),
 }

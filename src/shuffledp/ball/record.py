@@ -143,21 +143,12 @@ class Record:
         inputs, into each other, and act on the outputs; 0 where they do not.
     others : callable
         -> what label stealing looks at, or None; with ``alike`` by symmetry unless this says more.
-    outside : callable
-        -> whether only some inputs can send some of the outputs.
-    normal : bool
-        Whether it adds normal noise of deviation sigma on an interval, low to high.
     bits : callable
         -> its one-bit reports, or None.
     matrix : callable
         -> its matrix: reports of mechanisms with as many outputs may be written alike.
     coordinate : callable
         -> one bit of its reports, where an aggregator adds up vectors of bits.
-    log_ratio : callable
-        With ``coordinate``: (table, falling, rising) -> the largest log ratio of two reports, so
-        many coordinates changing from 1 to 0 and from 0 to 1.
-    told_apart : bool
-        Of a protocol: whether data messages of others can be told from blanket messages.
     unnamed : bool
         Whether no file may name it.
     """
@@ -176,20 +167,12 @@ class Record:
     listed: Callable[[Parameters], int] | None = None
     alike: Callable[[Parameters], int] | None = None
     others: Callable[[Parameters], Others | None] | None = None
-    outside: Callable[[Parameters], bool] | None = None
-    normal: bool = False
     bits: Callable[[Parameters], Bits | None] | None = None
     matrix: Callable[[Parameters], Matrix] | None = None
     coordinate: Callable[[Parameters], Coordinate] | None = None
-    log_ratio: Callable[[Parameters, int, int], arb] | None = None
-    told_apart: bool = True
     unnamed: bool = False
 
     @property
     def finite(self) -> bool:
         """Whether its law is one of classes of outputs."""
         return self.law is not None or self.parts is not None
-
-    def step(self, mechanism: Parameters) -> Theorem | None:
-        """The theorem that says which pairs of inputs are the worst."""
-        return self.pair_step(mechanism) if callable(self.pair_step) else self.pair_step

@@ -69,20 +69,6 @@ def _rare_coordinate(mechanism: Parameters) -> Coordinate:
     return Coordinate(rare, arb(0.5), mechanism["d"], symmetric=False, several=True)
 
 
-def _flipped_ratio(mechanism: Parameters, falling: int, rising: int) -> arb:
-    """Both logs are eps0/2: no rounding at equality."""
-    return (falling + rising) * positive(mechanism, "eps0") / 2
-
-
-def _rare_ratio(mechanism: Parameters, falling: int, rising: int) -> arb:
-    """L_0 + L_1 = eps0, L_0 = log 2 - log(1 + e^-eps0) < L_1."""
-    e = positive(mechanism, "eps0")
-    total = falling * e
-    if falling > rising:
-        total = total - (falling - rising) * (arb(2).log() - (1 + (-e).exp()).log())
-    return total
-
-
 RECORDS = {
     "rappor": Record(
         ranges={"d": DOMAIN, "eps0": EPS0},
@@ -91,7 +77,6 @@ RECORDS = {
         pair_step=SYMMETRIC_PAIRS,
         alike=lambda m: m["d"],
         coordinate=_flipped_coordinate,
-        log_ratio=_flipped_ratio,
     ),
     "oue": Record(
         ranges={"d": DOMAIN, "eps0": EPS0},
@@ -100,6 +85,5 @@ RECORDS = {
         pair_step=SYMMETRIC_PAIRS,
         alike=lambda m: m["d"],
         coordinate=_rare_coordinate,
-        log_ratio=_rare_ratio,
     ),
 }
