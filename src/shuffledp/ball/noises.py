@@ -167,6 +167,7 @@ RECORDS = {
     "gaussian": Record(
         ranges={"sigma": _between("sigma", _ANY, _LONGEST), **INTERVAL},
         noise=_gaussian,
+        normal=True,
         pair=_pair,
         pair_step=END_POINTS,
         inside=False,

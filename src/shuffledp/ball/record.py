@@ -143,6 +143,8 @@ class Record:
         inputs, into each other, and act on the outputs; 0 where they do not.
     others : callable
         -> what label stealing looks at, or None; with ``alike`` by symmetry unless this says more.
+    normal : bool
+        Whether it adds normal noise of deviation sigma on an interval, low to high.
     bits : callable
         -> its one-bit reports, or None.
     matrix : callable
@@ -167,6 +169,7 @@ class Record:
     listed: Callable[[Parameters], int] | None = None
     alike: Callable[[Parameters], int] | None = None
     others: Callable[[Parameters], Others | None] | None = None
+    normal: bool = False
     bits: Callable[[Parameters], Bits | None] | None = None
     matrix: Callable[[Parameters], Matrix] | None = None
     coordinate: Callable[[Parameters], Coordinate] | None = None
