@@ -127,6 +127,8 @@ def test_columns_of_one_name(tmp_path):
         ("x,y\n1,2\n\n3,4\n", {}, ["1", "3"]),
         ("x\n1\n\n\n3\n\n", {}, ["1", None, None, "3", None]),
         ('x\n\n1\n""\n', {}, [None, "1", None]),
+        ("x,y\n#1,2\n# a,\n 2 ,\n", {}, ["#1", "# a", " 2 "]),
+        ("x\n#\n \n'a\n\\N\nNULL\nnull\n", {}, ["#", " ", "'a", "\\N", "NULL", "null"]),
         ("\n1\n\n", {"header": False, "column": "1"}, [None, "1", None]),
         ('y,x\n"two\nlines","a ""b"""\n', {}, ['a "b"']),
         ('"y\nz",x\n1,2\n', {}, ["2"]),
@@ -150,6 +152,11 @@ def test_tabs_and_compression(tmp_path):
     text = b"x,y\n1,2\n"
     tabs = written(tmp_path / "x.tsv", text.replace(b",", b"\t"))
     assert values_of(DuckEngine(tabs)) == ["1"]
+    assert values_of(DuckEngine(written(tmp_path / "X.TSV", tabs.read_bytes()))) == ["1"]
+    assert values_of(DuckEngine(written(tmp_path / "x.txt", text))) == ["1"]
+    packed = written(tmp_path / "X.CSV.GZ", gzip.compress(text))
+    assert values_of(DuckEngine(packed)) == ["1"]
+    assert values_of(DuckEngine(written(tmp_path / "y.gz.csv", text))) == ["1"]
     whole = pa.BufferOutputStream()
     with pa.CompressedOutputStream(whole, "zstd") as out:
         out.write(text)

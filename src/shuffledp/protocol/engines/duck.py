@@ -23,7 +23,7 @@ from shuffledp.protocol.engines.csv_text import TextFormat, WrongFile, names_in,
 
 Kind = Literal["CSV", "JSON lines", "Parquet"]
 _KINDS: dict[str, Kind] = {
-    ".parquet": "Parquet", ".pq": "Parquet", ".csv": "CSV", ".tsv": "CSV",
+    ".parquet": "Parquet", ".pq": "Parquet", ".csv": "CSV", ".tsv": "CSV", ".txt": "CSV",
     ".jsonl": "JSON lines", ".ndjson": "JSON lines",
 }  # fmt: skip
 _COMPRESSED = (".gz", ".zst")
@@ -133,13 +133,13 @@ class DuckEngine(LocalEngine):
 
     def _query(self, file: Path, names: tuple[str, ...]) -> str:
         """What reads these columns, in SQL. A parameter would make DuckDB hold all of it."""
-        path = _literal(_as_it_is(file))
+        path, codec = _literal(_as_it_is(file)), _codec_of(file)
         if self._kind == "JSON lines":
             wanted = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names)
             return (
                 f"SELECT {', '.join(map(_quoted, names))} FROM read_json({path}, "  # noqa: S608
                 f"columns={{{wanted}}}, format='newline_delimited', records=true, "
-                "auto_detect=false)"
+                f"auto_detect=false, compression='{codec or 'none'}')"
             )
         if self._kind == "Parquet":
             known = _parquet_names(file)
@@ -148,7 +148,7 @@ class DuckEngine(LocalEngine):
             chosen = ", ".join(f"#{known.index(name) + 1} AS {_quoted(name)}" for name in names)
             return f"SELECT {chosen} FROM read_parquet({path}, hive_partitioning=false)"  # noqa: S608
         delimiter = self._delimiter(file)
-        known = names_in(file, self._text, delimiter, compression=_codec_of(file))
+        known = names_in(file, self._text, delimiter, compression=codec)
         self._check_names(file, known, names)
         chosen = ", ".join(f"c{known.index(name)} AS {_quoted(name)}" for name in names)
         columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(known)))
@@ -157,7 +157,8 @@ class DuckEngine(LocalEngine):
             f"header={str(self._text.header).lower()}, delim={_literal(delimiter)}, "
             f"quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false, "
             f"ignore_errors=false, encoding='{self._text.engine_name}', buffer_size={_BUFFER}, "
-            f"max_line_size={_BUFFER // 4}, hive_partitioning=false)"
+            f"max_line_size={_BUFFER // 4}, compression='{codec or 'none'}', "
+            "hive_partitioning=false)"
         )
 
     def _check_lines(self, connection: Any, query: str, names: tuple[str, ...]) -> None:
@@ -179,7 +180,8 @@ class DuckEngine(LocalEngine):
                 raise not_among(name, known, header=self._text.header)
 
     def _delimiter(self, file: Path) -> str:
-        return self._text.delimiter or ("\t" if ".tsv" in file.suffixes else ",")
+        tabs = ".tsv" in map(str.lower, file.suffixes)
+        return self._text.delimiter or ("\t" if tabs else ",")
 
     # ---------------------------------------------------------------------------- which files
 
