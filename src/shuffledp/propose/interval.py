@@ -36,7 +36,8 @@ SMOOTHINGS = (0.03, 0.1, 0.25)
 _EMPTY = 6.0
 # With a first reservoir above this share few are hidden by few: all numbers are searched at once.
 _FEW = 0.06
-# Halvings between the best tilts of both labels, where each is the worse one at the other's.
+# Halvings between the best tilts of both labels, where each is the worse one at the other's; of
+# normal noise, whose gains are cut, they gain nothing.
 _BETWEEN = 5
 # Among few users psi^n is summed at the square of so many even nodes, as the certificate does it:
 # up to so many alpha, at least and at most.
@@ -173,7 +174,7 @@ class Laws:
             # The other label decides: one tilt serves both, its own or one between the two.
             low, high = tilt, self.saddle(c, laws[1], tilt)
             other = self._both(c, laws, high, lost)
-            for _ in range(0 if other[3] else _BETWEEN):
+            for _ in range(0 if other[3] or self.noise.normal else _BETWEEN):
                 found = min(found, other, key=lambda one: one[1])
                 middle = math.sqrt(low * high)
                 other = self._both(c, laws, middle, lost)
