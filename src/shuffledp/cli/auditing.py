@@ -90,7 +90,7 @@ def of_program(claimed: Any, alpha: float, given: dict[str, Any], status: Progre
         plan = dataclasses.replace(plan, reports=each)
         found = audits.design(plan)
         return audits.result_of(plan, audits.counted(plan, order, reports, found), found=found)
-    tell = Left(status, "reports", plan.total, 0)
+    tell = Left(status, "reports", plan.total)
     program = program_of(plan.randomizer, given)
     return audits.audit(program, plan, outside=given["outside"], tell=tell)
 
@@ -173,7 +173,7 @@ def of_shuffler(claimed: Any, alpha: float, given: dict[str, Any], status: Progr
         seed=given["seed"],
     )
     run = Command.parsed(given["shuffler"], timeout=given["timeout"])
-    tell = Left(status, "batches of messages", plan.batches, 0)
+    tell = Left(status, "batches of messages", plan.batches)
     return audit_shuffler(lambda sent: messages_in(run.lines(sent)), plan, tell=tell)
 
 

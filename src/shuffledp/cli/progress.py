@@ -115,13 +115,13 @@ def teller(status: Progress, prefix: str) -> Callable[[str], None]:
 class Left:
     """How much is done, and for how long it will go on at this rate."""
 
-    def __init__(self, status: Progress, what: str, total: int, done: int = 0) -> None:
+    def __init__(self, status: Progress, what: str, total: int) -> None:
         self._status, self._what, self._total = status, what, total
-        self._first, self._start = done, time.monotonic()
+        self._start = time.monotonic()
 
     def __call__(self, done: int) -> None:
         """So many are done."""
-        rate = (time.monotonic() - self._start) / max(1, done - self._first)
+        rate = (time.monotonic() - self._start) / max(1, done)
         left = f", about {_duration(rate * (self._total - done))} left"
         more = left if done < self._total else ""
         self._status.update(f"{done:,} of {self._total:,} {self._what}{more}")

@@ -16,7 +16,6 @@ import numpy as np
 from shuffledp.arithmetic.balls import arb, total
 from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.ball.outputs import Law
-from shuffledp.ball.registry import RECORDS
 from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
@@ -29,7 +28,7 @@ from shuffledp.randomizers import Density, GaussianBall, LaplaceBall, Randomizer
 from shuffledp.randomizers.base import Input
 from shuffledp.randomizers.law import StatedLaw
 
-__all__ = ["cells_of", "check_law_inputs"]
+__all__ = ["cells_of"]
 
 # Cells of a law stated in floats, of noise that is a part, and of a product of parts.
 _STATED, _PART, _PRODUCT = 4096, 384, 6000
@@ -68,17 +67,6 @@ def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...], *, fine: bool = 
     if parts.weights is None:
         return _product(found)
     return _mixture(found, parts.weights, parts.constant)
-
-
-def check_law_inputs(randomizer: Randomizer, inputs: tuple[Input, ...]) -> None:
-    """ParameterError if these are no inputs of a mechanism's law; parts are not looked at."""
-    both = list(inputs if len(inputs) > 1 else inputs * 2)
-    one = randomizer.line if isinstance(randomizer, GaussianBall) else randomizer
-    if line_of(one, tuple(both)) is not None or randomizer.name not in RECORDS:
-        return
-    # Two at a time: the classes of a law of many inputs are as many as there are subsets of them.
-    for x in both[1:]:
-        _law(randomizer, (both[0], x))
 
 
 # ------------------------------------------------------------------------------- one mechanism
