@@ -96,7 +96,7 @@ def dummies(protocol: sd.MultiMessage) -> Callable[[int], float]:
 
     def error(n: int) -> float:
         found = sd.required_messages(protocol, n=n, epsilon=EPSILON, delta=DELTA)
-        each = found.protocol.with_blankets(math.ceil(1.01 * found.value / n))
+        each = found.randomizer.with_blankets(math.ceil(1.01 * found.value / n))
 
         def meets(rate: float) -> bool:
             bound = sd.shuffle(replace(each, rate=rate), n=n).delta(epsilon=EPSILON)
@@ -123,7 +123,7 @@ def flips(blankets: int) -> Callable[[int], float]:
             found = sd.required_noise(protocol, n=n, epsilon=EPSILON, delta=DELTA)
         except sd.NotCertified:
             return math.nan
-        return math.sqrt(found.protocol.variance(SHARE) / n)
+        return math.sqrt(found.randomizer.variance(SHARE) / n)
 
     return error
 
@@ -134,7 +134,7 @@ def biased(n: int) -> float:
         found = sd.required_noise(sd.BalcerCheu(p=0.5), n=n, epsilon=EPSILON / 2, delta=DELTA / 2)
     except sd.NotCertified:
         return math.nan
-    return math.sqrt(found.protocol.variance() / n)
+    return math.sqrt(found.randomizer.variance() / n)
 
 
 def fair(n: int) -> float:
@@ -142,7 +142,7 @@ def fair(n: int) -> float:
     found = sd.required_messages(
         sd.BalcerEtAl(blankets=2), n=n, epsilon=EPSILON / 2, delta=DELTA / 2
     )
-    return math.sqrt(found.protocol.variance() / n)
+    return math.sqrt(found.randomizer.variance() / n)
 
 
 def central(n: int) -> float:

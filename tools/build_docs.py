@@ -69,7 +69,7 @@ GROUPS = {
     ),
     "Solving for a parameter": (
         *("calibrate", "Calibration", "required_users", "most_rounds", "required_noise"),
-        *("required_added", "required_messages", "Required"),
+        *("required_added", "required_messages"),
     ),
     "Choosing and running": (
         *("plan", "Plan", "compare_randomizers", "RandomizerComparison"),

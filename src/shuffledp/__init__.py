@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         required_added,
         required_users,
     )
-    from shuffledp.calibration.required import Required, required_messages, required_noise
+    from shuffledp.calibration.required import required_messages, required_noise
     from shuffledp.compare import RandomizerComparison, compare_randomizers
     from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
     from shuffledp.models import Setting, Shuffler
@@ -145,7 +145,6 @@ __all__ = [
     "PureDUMP",
     "Randomizer",
     "RandomizerComparison",
-    "Required",
     "SamplingRAPPOR",
     "Setting",
     "ShuffleDPError",
@@ -217,7 +216,6 @@ _MODULES = {
         "required_users",
     ),
     "shuffledp.calibration.required": (
-        "Required",
         "required_messages",
         "required_noise",
     ),

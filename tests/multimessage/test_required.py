@@ -28,12 +28,11 @@ def test_fair_bits(epsilon, delta):
     half = Fraction(1, 2)
     assert shifted_binomial_delta(int(found.value), half, low) <= Fraction(delta)
     assert found.log_delta <= math.log(delta)
-    if found.before is not None:
-        assert found.before == found.value - 1
-        assert found.certain
-        assert shifted_binomial_delta(int(found.before), half, high) > Fraction(delta)
-    assert found.protocol.blankets == max(1, math.ceil(found.value / 10))
-    bound = sd.shuffle(found.protocol, n=10).delta(epsilon=epsilon)
+    if found.beyond is not None:
+        assert found.beyond == found.value - 1
+        assert shifted_binomial_delta(int(found.beyond), half, high) > Fraction(delta)
+    assert found.randomizer.blankets == max(1, math.ceil(found.value / 10))
+    bound = sd.shuffle(found.randomizer, n=10).delta(epsilon=epsilon)
     assert bound.upper <= delta
 
 
@@ -41,12 +40,11 @@ def test_fair_bits(epsilon, delta):
 def test_biased_bit(n, epsilon, delta):
     found = sd.required_noise(sd.BalcerCheu(p=0.5), n=n, epsilon=epsilon, delta=delta)
     low, high = exponential(epsilon)
-    exact = Fraction(found.protocol.__dict__["_p_word"], 1 << 64)
+    exact = Fraction(found.randomizer.__dict__["_p_word"], 1 << 64)
     assert shifted_binomial_delta(n, exact, low) <= Fraction(delta)
-    before = Fraction(sd.BalcerCheu(p=1.0 - found.before).__dict__["_p_word"], 1 << 64)
+    before = Fraction(sd.BalcerCheu(p=1.0 - found.beyond).__dict__["_p_word"], 1 << 64)
     assert shifted_binomial_delta(n, before, high) > Fraction(delta)
-    assert found.certain
-    assert found.before == pytest.approx(found.value / 1.001, rel=1e-12)
+    assert found.beyond == pytest.approx(found.value / 1.001, rel=1e-12)
     assert "1 - p" in str(found)
 
 
@@ -64,14 +62,13 @@ def test_biased_bit(n, epsilon, delta):
 def test_messages_meet_the_target_and_one_fewer_does_not(protocol):
     epsilon, delta, n = 0.4, 1e-5, 300
     found = sd.required_messages(protocol, n=n, epsilon=epsilon, delta=delta)
-    assert found.certain
-    assert found.before == found.value - 1
-    assert found.log_delta <= math.log(delta) < found.log_delta_before
-    assert sd.shuffle(found.protocol, n=n).delta(epsilon=epsilon).upper <= delta
-    if found.protocol.blankets > 1:
-        fewer = found.protocol.with_blankets(found.protocol.blankets - 1)
+    assert found.beyond == found.value - 1
+    assert found.log_delta <= math.log(delta) < found.log_delta_beyond
+    assert sd.shuffle(found.randomizer, n=n).delta(epsilon=epsilon).upper <= delta
+    if found.randomizer.blankets > 1:
+        fewer = found.randomizer.with_blankets(found.randomizer.blankets - 1)
         assert sd.shuffle(fewer, n=n).delta(epsilon=epsilon).upper > delta
-    assert found.to_dict()["protocol"]["name"] == protocol.name
+    assert found.to_dict()["randomizer"]["name"] == protocol.name
 
 
 @pytest.mark.parametrize(
@@ -81,15 +78,14 @@ def test_messages_meet_the_target_and_one_fewer_does_not(protocol):
 )
 def test_flips_meet_the_target_and_fewer_do_not(protocol):
     found = sd.required_noise(protocol, n=200, epsilon=0.4, delta=1e-5, rtol=1e-2)
-    assert found.certain
-    assert sd.shuffle(found.protocol, n=200).delta(epsilon=0.4).upper <= 1e-5
-    less = sd.shuffle(protocol.with_noise(found.before), n=200)
+    assert sd.shuffle(found.randomizer, n=200).delta(epsilon=0.4).upper <= 1e-5
+    less = sd.shuffle(protocol.with_noise(found.beyond), n=200)
     assert less.delta(epsilon=0.4).upper > 1e-5
 
 
 def test_no_noise_is_needed_where_the_messages_do():
     found = sd.required_noise(sd.MixDUMP(d=5, f=0.1, blankets=50), n=1000, epsilon=2.0, delta=1e-3)
-    assert found.before is None
+    assert found.beyond is None
     assert found.value < 1e-11
 
 

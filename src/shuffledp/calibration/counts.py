@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.calibration.result import Calibration
+from shuffledp.calibration.search import least_whole, search
 from shuffledp.calibration.sums import required_reports
-from shuffledp.calibration.target import FINE, Source, Target, among, target_of
-from shuffledp.calibration.whole import Uppers, first_whole
+from shuffledp.calibration.target import Source, Target
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
@@ -72,11 +72,10 @@ def required_users(
     if ones != 1 or relation != "replace-one" or added is not None:
         raise rejected("view", view, '"sums", for ones, relation and added to mean something')
 
-    def uppers(accuracy: float) -> tuple[Target, Callable[[int], float]]:
-        target = target_of(epsilon, delta, accuracy, trust)
-        return target, lambda n: target.log_upper(randomizer, n, rounds)
-
-    least = _least_whole(uppers, most)
+    target = Target.of(epsilon, delta, trust)
+    least = least_whole(
+        lambda n: target.log_upper(target.among(randomizer, n), rounds), target.log_delta, most
+    )
     if least is None:
         msg = (
             f"n = {most:,}: {randomizer.name} does not meet eps = {epsilon:g}, delta = {delta:g}; "
@@ -88,7 +87,7 @@ def required_users(
         **least._asdict(),
         epsilon=epsilon,
         delta=delta,
-        n=least.value,
+        n=int(least.value),
         rounds=rounds,
         randomizer=randomizer,
     )
@@ -122,11 +121,10 @@ def fewest(
     """
     n, rounds = _check.count("n", n), _check.count("rounds", rounds, high=10**9)
 
-    def uppers(accuracy: float) -> tuple[Target, Callable[[int], float]]:
-        target = target_of(epsilon, delta, accuracy, trust)
-        return target, lambda count: target.log_upper(family(count), n, rounds)
-
-    least = _least_whole(uppers, most)
+    target = Target.of(epsilon, delta, trust)
+    least = least_whole(
+        lambda k: target.log_upper(target.among(family(k), n), rounds), target.log_delta, most
+    )
     if least is None:
         msg = (
             f"{family(most).name} even at {most:,} does not meet eps = {epsilon:g}, "
@@ -140,26 +138,8 @@ def fewest(
         delta=delta,
         n=n,
         rounds=rounds,
-        randomizer=family(least.value),
+        randomizer=family(int(least.value)),
     )
-
-
-class _Least(NamedTuple):
-    """The least whole number that meets a target, and the one before, with their log delta."""
-
-    value: int
-    log_delta: float
-    beyond: int | None
-    log_delta_beyond: float | None
-
-
-def _least_whole(uppers: Uppers, most: int) -> _Least | None:
-    """The least of 1 ... most that meets the target; None if none does."""
-    found, known = first_whole(uppers, most, met=True)
-    if found is None:
-        return None
-    before = found - 1 if found > 1 else None
-    return _Least(found, known[found], before, None if before is None else known[before])
 
 
 @by_name
@@ -194,26 +174,25 @@ def most_rounds(
     """
     n, most = _check.count("n", n), _check.count("most", most, high=10**9)
 
-    def uppers(accuracy: float) -> tuple[Target, Callable[[int], float]]:
-        target = target_of(epsilon, delta, accuracy, trust)
-        one = among(randomizer, n, accuracy, trust)
-        return target, lambda rounds: target.log_upper_of(one, rounds)
-
-    first, known = first_whole(uppers, most, met=False)
-    if first == 1:
-        target = target_of(epsilon, delta, FINE, trust)
+    target = Target.of(epsilon, delta, trust)
+    one = target.among(randomizer, n)
+    found = search(
+        lambda rounds: target.log_upper(one, int(rounds)),
+        target.log_delta,
+        private=1,
+        open_end=most,
+        apart=0.0,
+        whole=True,
+    )
+    if found is None:
         raise unreachable(randomizer, target, n, 1, find="largest", end=None)
-    rounds = most if first is None else first - 1
     return Calibration(
         what="rounds",
-        value=rounds,
-        log_delta=known[rounds],
-        beyond=first,
-        log_delta_beyond=None if first is None else known[first],
+        **found._asdict(),
         epsilon=epsilon,
         delta=delta,
         n=n,
-        rounds=rounds,
+        rounds=int(found.value),
         randomizer=randomizer,
     )
 

@@ -1,0 +1,186 @@
+"""The one search of all solvers: the last value on a scale that meets a target, and the next one.
+
+delta is monotone in what is solved for. Values are compared with the target by certified upper ends
+of log delta; sqrt(-log delta) is nearly linear in the log of eps0, noise, users or rounds, so that
+its chords say where to look.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+__all__ = ["Crossing", "first_good", "least_whole", "search", "towards"]
+
+Upper = Callable[[float], float]
+
+_STEPS = 200
+# Steps while all values are on one side: long ones, unless the start is nearly right; then at most
+# the third, which the bracket is to be no wider than for its chord to say where the target is.
+_STRIDE, _NEAR, _WIDE = 3.0, 1.1, 1.5
+# Chords in a row that leave more than half of the bracket.
+_PATIENCE = 2
+# How far beside the chord's crossing to look: a share of the bracket, and less of narrow ones.
+_ASIDE, _BENT = 0.02, 0.25
+
+
+class Crossing(NamedTuple):
+    """A value that meets the target and one beyond it that does not, with their log delta.
+
+    ``beyond`` is None where all values of the range meet it.
+    """
+
+    value: float
+    log_delta: float
+    beyond: float | None
+    log_delta_beyond: float | None
+
+
+def search(
+    log_upper: Upper,
+    log_target: float,
+    *,
+    private: float,
+    open_end: float,
+    apart: float,
+    start: float | None = None,
+    whole: bool = False,
+) -> Crossing | None:
+    """The last value from the private end on that meets the target; None where that end does not.
+
+    Parameters
+    ----------
+    log_upper : callable
+        Value -> certified upper end of log delta, which has to rise from the private end on.
+    log_target : float
+        What is to be met.
+    private, open_end : float
+        Ends of the range, both positive.
+    apart : float
+        How near to each other the two values are to be, relatively.
+    start : float, optional
+        Where the target is nearly met.
+    whole : bool
+        Whether values are whole numbers: two in a row are near enough, whatever ``apart`` says.
+    """
+    seen: dict[float, float] = {}
+
+    def met(value: float) -> bool:
+        if value not in seen:
+            seen[value] = log_upper(value)
+        return seen[value] <= log_target
+
+    first = first_good(met, seen, log_target, start, private, open_end, whole=whole)
+    if first is None:
+        return None
+    good, bad = first, next((v for v in reversed(seen) if seen[v] > log_target), None)
+    step = _STRIDE if start is None else _nearness(seen[good], log_target)
+    while bad is None and good != open_end:
+        value = towards(good, open_end, step, whole=whole)
+        good, bad = (value, None) if met(value) else (good, value)
+        step = min(step * step, _STRIDE)
+    if bad is not None:
+        good, bad = _narrowed(met, seen, log_target, good, bad, apart, whole=whole)
+    return Crossing(good, seen[good], bad, None if bad is None else seen[bad])
+
+
+def least_whole(
+    log_upper: Callable[[int], float], log_target: float, most: int, *, apart: float = 0.0
+) -> Crossing | None:
+    """The least of 1 ... most that meets the target, delta falling in it; None if none does."""
+    found = search(
+        lambda k: log_upper(int(k)),
+        log_target,
+        private=most,
+        open_end=1,
+        apart=apart,
+        whole=True,
+    )
+    return None if found is None else found._replace(value=int(found.value))
+
+
+def first_good(
+    met: Callable[[float], bool],
+    seen: dict[float, float],
+    log_target: float,
+    start: float | None,
+    private: float,
+    open_end: float,
+    *,
+    whole: bool = False,
+) -> float | None:
+    """A value that meets the target: the start (or 1) if it does, else towards the private end."""
+    low, high = min(private, open_end), max(private, open_end)
+    value = min(max(1.0 if start is None else start, low), high)
+    value = round(value) if whole else value
+    step = _STRIDE if start is None else 0.0
+    for _ in range(_STEPS):
+        if met(value):
+            return value
+        if value == private:
+            return None
+        step = step or _nearness(seen[value], log_target)
+        value, step = towards(value, private, step, whole=whole), min(step * step, _STRIDE)
+    return None
+
+
+def towards(value: float, end: float, factor: float, *, whole: bool = False) -> float:
+    """A factor nearer to the end, or the end."""
+    moved = value * factor if end > value else value / factor
+    if whole:
+        moved = max(round(moved), value + 1) if end > value else min(round(moved), value - 1)
+    return min(moved, end) if end > value else max(moved, end)
+
+
+def _nearness(log_upper: float, log_target: float) -> float:
+    """How far the first step from a start goes: a little farther than it is off."""
+    if not -math.inf < log_upper < 0.0:
+        return _NEAR
+    goal = math.sqrt(-log_target)
+    off = abs(math.sqrt(-log_upper) - goal) / goal
+    return min(_WIDE, 1.0 + 2.0 * max(off, 1e-6))
+
+
+def _narrowed(
+    met: Callable[[float], bool],
+    seen: dict[float, float],
+    log_target: float,
+    good: float,
+    bad: float,
+    apart: float,
+    *,
+    whole: bool,
+) -> tuple[float, float]:
+    """Close in: by chords while they help, else by halves."""
+    # Where the two are far apart the chord says little, and where it has gained little twice.
+    stuck = _PATIENCE if abs(math.log(bad / good)) > math.log(_WIDE) else 0
+    for _ in range(_STEPS):
+        wide = abs(bad / good - 1.0)
+        if wide <= apart or (whole and abs(bad - good) <= 1):
+            break
+        halve = stuck >= _PATIENCE
+        share = 0.5 if halve else _share(seen[good], seen[bad], log_target, wide)
+        middle = good * (bad / good) ** share
+        # Not nearer to either end than the width asked for.
+        edge = max(0.5 * apart * good, 1.0 if whole else 0.0)
+        low, high = min(good, bad) + edge, max(good, bad) - edge
+        middle = min(max(middle, low), high) if low < high else 0.5 * (good + bad)
+        middle = math.floor(middle) if whole else middle
+        if middle in (good, bad):
+            break
+        good, bad = (middle, bad) if met(middle) else (good, middle)
+        stuck = 0 if halve or abs(bad / good - 1.0) < 0.5 * wide else stuck + 1
+    return good, bad
+
+
+def _share(log_good: float, log_bad: float, log_target: float, wide: float) -> float:
+    """Where the chord of sqrt(-log delta) crosses the target, a little past it."""
+    high, low = (math.sqrt(-min(log, 0.0)) for log in (log_good, log_bad))
+    if not (math.isfinite(high) and high > low):
+        return 0.5
+    share = (high - math.sqrt(-log_target)) / (high - low)
+    # Land on either side in turn: what is left is then mostly cut off. The chord is off by about
+    # the square of how far the two are apart.
+    share += min(_ASIDE, _BENT * wide) * (0.5 - share)
+    return min(max(share, 0.0), 1.0)
