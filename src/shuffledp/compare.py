@@ -10,6 +10,8 @@ from typing import Any
 from shuffledp import _check
 from shuffledp.amplification import shuffle
 from shuffledp.bound import Bound, outward
+from shuffledp.calibration.search import search
+from shuffledp.calibration.target import Target
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.midpoints import blanket_mass
 from shuffledp.mechanism import parameters_of
@@ -22,11 +24,8 @@ from shuffledp.values.notebook import Drawn, Record, Sheet
 # Words for the number of values a user may hold, in the constructors of mechanisms.
 _SIZES = frozenset({"k", "d", "domain"})
 _SMALLEST, _LARGEST = 1e-3, 30.0
-_RTOL = 1e-4
-_STEPS = 60
-_NEAR = 1e-3  # of log eps0
-_CLOSE = 5e-4  # of log eps
-_STRIDE = 1.0
+# How near eps0 is to the largest one that meets a target; steps inward, a tenth of it each.
+_RTOL, _INWARD = 1e-3, 8
 
 Build = Callable[[float], Randomizer]
 
@@ -298,7 +297,7 @@ def _row_or_why(build: Build, eps0: float, n: int, delta: float) -> RandomizerRo
             gamma=blanket_mass(randomizer, (x0, x1)),
             bits=randomizer.message_bits,
             variance=randomizer.variance(),
-            bound=shuffle(randomizer, n=n, rtol=_RTOL).epsilon(delta=delta),
+            bound=shuffle(randomizer, n=n).epsilon(delta=delta),
         )
     except (NotCertified, ParameterError) as error:
         return str(error)
@@ -309,71 +308,37 @@ def _calibrated(
 ) -> RandomizerRow | str:
     """The mechanism at the largest eps0 whose certified upper end is at most the target.
 
-    To a thousandth of eps0 or of eps. What is returned was evaluated and met the target; where the
-    upper end is not monotone in eps0 there may be a larger one.
+    To a thousandth of eps0.
     """
-    below, above = _End(math.log(_SMALLEST)), _End(math.log(_LARGEST))
-    x = math.log(min(max(target, 2.0 * _SMALLEST), 1.0))
-    last_met = None
-    for step in range(_STEPS):
-        if step == 0 and start is not None:
-            x, upper = math.log(float(start.randomizer.eps0)), start.bound.upper
-        else:
-            upper = _upper_end(build, math.exp(x), n, delta)
-        here = _End(x, math.log(upper / target) if 0.0 < upper < math.inf else None)
-        met = upper <= target
-        # An end that stays twice counts half in the next secant, or it would stay for ever
-        # (the Illinois variant of the false position).
-        if met:
-            below, above = here, above.halved() if last_met is True else above
-        else:
-            below, above = below.halved() if last_met is False else below, here
-        last_met = met
-        close = met and here.excess is not None and here.excess >= -_CLOSE
-        if close or above.x - below.x <= _NEAR:
-            break
-        x = _between(below, above, here)
-    if below.excess is None:
-        return f"no eps0 from {_SMALLEST:g} on has a certified central eps <= {target:g}"
-    low = below.x
-    if start is not None and low == math.log(float(start.randomizer.eps0)):
+    if start is not None and start.bound.upper == target:
         return start
-    return _row_or_why(build, math.exp(low), n, delta)
+    goal = Target.of(target, delta, "all")
 
+    def log_upper(eps0: float) -> float:
+        """0, which meets no target, where there is no such mechanism."""
+        try:
+            return goal.log_upper(goal.among(build(eps0), n), 1)
+        except (NotCertified, ParameterError):
+            return 0.0
 
-@dataclass(frozen=True)
-class _End:
-    """log eps0, and there the log of central eps over the target; None where it is not known."""
-
-    x: float
-    excess: float | None = None
-
-    def halved(self) -> _End:
-        """The same with half the excess."""
-        return self if self.excess is None else _End(self.x, 0.5 * self.excess)
-
-
-def _between(below: _End, above: _End, last: _End) -> float:
-    """Where to look next: by the secant; before there is one, as if eps were a multiple of eps0."""
-    room = min(0.4 * _NEAR, 0.5 * (above.x - below.x))
-    guess = 0.5 * (below.x + above.x)
-    if below.excess is not None and above.excess is not None:
-        share = below.excess / (below.excess - above.excess)
-        guess = below.x + (above.x - below.x) * share
-    elif last.excess is not None:
-        guess = last.x - math.copysign(min(abs(last.excess) + room, _STRIDE), last.excess)
-        if guess >= above.x and above.excess is None:
-            return above.x
-    return min(max(guess, below.x + room), above.x - room)
-
-
-def _upper_end(build: Build, eps0: float, n: int, delta: float) -> float:
-    """Upper end alone; inf where there is no such mechanism."""
-    try:
-        account = shuffle(build(eps0), n=n, rtol=_RTOL)
-        return account.upper_epsilon(delta=delta)
-    except (NotCertified, ParameterError):
-        return math.inf
+    found = search(
+        log_upper,
+        goal.log_delta,
+        private=_SMALLEST,
+        open_end=_LARGEST,
+        start=None if start is None else float(start.randomizer.eps0),
+        apart=_RTOL,
+    )
+    if found is None:
+        return f"no eps0 from {_SMALLEST:g} on has a certified central eps <= {target:g}"
+    eps0 = found.value
+    for _ in range(_INWARD):
+        row = _row_or_why(build, eps0, n, delta)
+        # eps ends where its search ends, which may be beyond the target though delta meets it.
+        if isinstance(row, str) or row.bound.upper <= target:
+            return row
+        eps0 /= 1.0 + 0.1 * _RTOL
+    return f"eps0 = {eps0:g}: central eps was not certified to be at most {target:g}"
 
 
 def cells(rows: tuple[RandomizerRow, ...]) -> list[list[str]]:

@@ -186,10 +186,10 @@ def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_con
     evaluated, confirmed = [], []
     log_upper, certified = Target.log_upper, solve.certified_epsilon
 
-    def counted(self, source, n, rounds):
+    def counted(self, one, rounds):
         if rounds > 1:
-            evaluated.append(source)
-        return log_upper(self, source, n, rounds)
+            evaluated.append(one)
+        return log_upper(self, one, rounds)
 
     def noted(source, n, target):
         confirmed.append(source.name)

@@ -18,6 +18,9 @@ from shuffledp.randomizers import Randomizer
 from shuffledp.values.described import by_name
 from shuffledp.views import VIEWS, AddedNoise, shuffle
 
+# Where a search for users begins: fewer take longer.
+_USERS = 10_000
+
 
 @by_name
 def required_users(
@@ -71,10 +74,15 @@ def required_users(
         raise rejected("view", view, "messages, for anything but a randomizer")
     if ones != 1 or relation != "replace-one" or added is not None:
         raise rejected("view", view, '"sums", for ones, relation and added to mean something')
-
     target = Target.of(epsilon, delta, trust)
     least = least_whole(
-        lambda n: target.log_upper(target.among(randomizer, n), rounds), target.log_delta, most
+        lambda n: target.log_upper(target.among(randomizer, n), rounds),
+        target.log_delta,
+        most,
+        estimate=None
+        if rounds == 1
+        else lambda n: target.estimate(target.among(randomizer, n), rounds),
+        unknown=_USERS,
     )
     if least is None:
         msg = (
@@ -120,10 +128,14 @@ def fewest(
         If even ``most`` do not.
     """
     n, rounds = _check.count("n", n), _check.count("rounds", rounds, high=10**9)
-
     target = Target.of(epsilon, delta, trust)
     least = least_whole(
-        lambda k: target.log_upper(target.among(family(k), n), rounds), target.log_delta, most
+        lambda k: target.log_upper(target.among(family(k), n), rounds),
+        target.log_delta,
+        most,
+        estimate=None
+        if rounds == 1
+        else lambda k: target.estimate(target.among(family(k), n), rounds),
     )
     if least is None:
         msg = (
@@ -182,6 +194,7 @@ def most_rounds(
         private=1,
         open_end=most,
         apart=0.0,
+        estimate=lambda rounds: target.estimate(one, int(rounds)),
         whole=True,
     )
     if found is None:

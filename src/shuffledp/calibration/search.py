@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from shuffledp.errors import NotCertified, ParameterError
+
 __all__ = ["Crossing", "first_good", "least_whole", "search", "towards"]
 
 Upper = Callable[[float], float]
@@ -18,11 +20,13 @@ Upper = Callable[[float], float]
 _STEPS = 200
 # Steps while all values are on one side: long ones, unless the start is nearly right; then at most
 # the third, which the bracket is to be no wider than for its chord to say where the target is.
-_STRIDE, _NEAR, _WIDE = 3.0, 1.1, 1.5
+_STRIDE, _NEAR, _WIDE = 2.0, 1.1, 1.5
 # Chords in a row that leave more than half of the bracket.
 _PATIENCE = 2
 # How far beside the chord's crossing to look: a share of the bracket, and less of narrow ones.
 _ASIDE, _BENT = 0.02, 0.25
+# How near estimates are worth asking for.
+_PROPOSED = 1e-2
 
 
 class Crossing(NamedTuple):
@@ -45,6 +49,8 @@ def search(
     open_end: float,
     apart: float,
     start: float | None = None,
+    estimate: Upper | None = None,
+    unknown: float = 1.0,
     whole: bool = False,
 ) -> Crossing | None:
     """The last value from the private end on that meets the target; None where that end does not.
@@ -61,9 +67,15 @@ def search(
         How near to each other the two values are to be, relatively.
     start : float, optional
         Where the target is nearly met.
+    estimate : callable, optional
+        About ``log_upper``, certified by nothing: it finds a start where none is given.
+    unknown : float
+        Where to begin if no start is known.
     whole : bool
         Whether values are whole numbers: two in a row are near enough, whatever ``apart`` says.
     """
+    if start is None and estimate is not None:
+        start = _proposed(estimate, log_target, private, open_end, whole=whole)
     seen: dict[float, float] = {}
 
     def met(value: float) -> bool:
@@ -71,7 +83,9 @@ def search(
             seen[value] = log_upper(value)
         return seen[value] <= log_target
 
-    first = first_good(met, seen, log_target, start, private, open_end, whole=whole)
+    first = first_good(
+        met, seen, log_target, start, private, open_end, unknown=unknown, whole=whole
+    )
     if first is None:
         return None
     good, bad = first, next((v for v in reversed(seen) if seen[v] > log_target), None)
@@ -85,8 +99,27 @@ def search(
     return Crossing(good, seen[good], bad, None if bad is None else seen[bad])
 
 
+def _proposed(
+    estimate: Upper, log_target: float, private: float, open_end: float, *, whole: bool
+) -> float | None:
+    """About the last value that meets the target; None where estimates do not say it."""
+    try:
+        found = search(
+            estimate, log_target, private=private, open_end=open_end, apart=_PROPOSED, whole=whole
+        )
+    except (NotCertified, ParameterError):
+        return None
+    return None if found is None else found.value
+
+
 def least_whole(
-    log_upper: Callable[[int], float], log_target: float, most: int, *, apart: float = 0.0
+    log_upper: Callable[[int], float],
+    log_target: float,
+    most: int,
+    *,
+    apart: float = 0.0,
+    estimate: Callable[[int], float] | None = None,
+    unknown: int = 1,
 ) -> Crossing | None:
     """The least of 1 ... most that meets the target, delta falling in it; None if none does."""
     found = search(
@@ -95,6 +128,8 @@ def least_whole(
         private=most,
         open_end=1,
         apart=apart,
+        estimate=None if estimate is None else lambda k: estimate(int(k)),
+        unknown=unknown,
         whole=True,
     )
     return None if found is None else found._replace(value=int(found.value))
@@ -108,11 +143,12 @@ def first_good(
     private: float,
     open_end: float,
     *,
+    unknown: float = 1.0,
     whole: bool = False,
 ) -> float | None:
-    """A value that meets the target: the start (or 1) if it does, else towards the private end."""
+    """A value that meets the target: where it begins if that does, else towards private ones."""
     low, high = min(private, open_end), max(private, open_end)
-    value = min(max(1.0 if start is None else start, low), high)
+    value = min(max(unknown if start is None else start, low), high)
     value = round(value) if whole else value
     step = _STRIDE if start is None else 0.0
     for _ in range(_STEPS):
