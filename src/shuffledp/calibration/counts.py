@@ -79,9 +79,7 @@ def required_users(
         lambda n: target.log_upper(target.among(randomizer, n), rounds),
         target.log_delta,
         most,
-        estimate=None
-        if rounds == 1
-        else lambda n: target.estimate(target.among(randomizer, n), rounds),
+        estimate=lambda n: target.estimate(target.among(randomizer, n), rounds),
         unknown=_USERS,
     )
     if least is None:
@@ -133,9 +131,7 @@ def fewest(
         lambda k: target.log_upper(target.among(family(k), n), rounds),
         target.log_delta,
         most,
-        estimate=None
-        if rounds == 1
-        else lambda k: target.estimate(target.among(family(k), n), rounds),
+        estimate=lambda k: target.estimate(target.among(family(k), n), rounds),
     )
     if least is None:
         msg = (

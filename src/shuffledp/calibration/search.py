@@ -75,7 +75,8 @@ def search(
         Whether values are whole numbers: two in a row are near enough, whatever ``apart`` says.
     """
     if start is None and estimate is not None:
-        start = _proposed(estimate, log_target, private, open_end, whole=whole)
+        ends = private, open_end
+        start = _proposed(estimate, log_target, *ends, unknown=unknown, whole=whole)
     seen: dict[float, float] = {}
 
     def met(value: float) -> bool:
@@ -100,12 +101,24 @@ def search(
 
 
 def _proposed(
-    estimate: Upper, log_target: float, private: float, open_end: float, *, whole: bool
+    estimate: Upper,
+    log_target: float,
+    private: float,
+    open_end: float,
+    *,
+    unknown: float,
+    whole: bool,
 ) -> float | None:
     """About the last value that meets the target; None where estimates do not say it."""
     try:
         found = search(
-            estimate, log_target, private=private, open_end=open_end, apart=_PROPOSED, whole=whole
+            estimate,
+            log_target,
+            private=private,
+            open_end=open_end,
+            apart=_PROPOSED,
+            unknown=unknown,
+            whole=whole,
         )
     except (NotCertified, ParameterError):
         return None
