@@ -25,10 +25,13 @@ _ANY_ORDER = 2.0
 NO_SINGLE_PAIR = say("no-single-pair")
 
 
-# Relative widths of eps that are worth the time, of curves by finite laws and by pairs of cells;
-# the share of it that is the width of a curve's values (rounds.part.WIDTH); and that of values
-# by a search of all data sets, which take the longer the narrower they are.
-_WORTH, _WORTH_CELLS = 5e-4, 6e-3
+# Relative widths of eps that are worth the time, of curves by finite laws, by those of many atoms
+# and by pairs of cells; the share of it that is the width of a curve's values (rounds.part.WIDTH);
+# and that of values by a search of all data sets, which take the longer the narrower they are.
+_WORTH, _WORTH_MUCH, _WORTH_CELLS = 5e-4, 2e-3, 6e-3
+# Atoms of all pairs' laws together beyond which a value takes long, a tenth of a second; and how
+# many all dots' values may have, of which there are some at the least: ten seconds.
+_MUCH, _MOST_ATOMS, _FEWEST = 300, 100_000, 24
 _SHARE = WIDTH / _WORTH
 _SHARE_SEARCHED = 5.0 * _SHARE
 # The rtol of a mechanism that is not asked for another, and the least width of a curve's values.
@@ -86,14 +89,17 @@ def round_of(
     # A value takes ten to a hundred times as long for cells.
     cells_of = any(isinstance(p.pair, CellPair) for one in uppers for p in one.profiles)
     # As much narrower than what is worth the time as one round is asked to be than usual.
-    worth = _WORTH_CELLS if cells_of else _WORTH
+    atoms = 0 if exact is not None or cells_of else _atoms(first.profiles)
+    much = atoms > _MUCH
+    worth = _WORTH_CELLS if cells_of else _WORTH_MUCH if much else _WORTH
     # Where all data sets are searched a narrower value takes as much longer.
     share = _SHARE_SEARCHED if exact is not None else _SHARE
     return Round(
         label=label,
         width=min(share * worth, max(share * worth / _USUAL * rtol, _NARROWEST)),
         rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
-        slow=cells_of,
+        slow=cells_of or much,
+        **({"most": max(_MOST_ATOMS // atoms, _FEWEST)} if much else {}),
         groups=[one.profiles if exact is None else (exact,) for one in uppers],
         sharper=None if sharper is None else sharper.for_rounds(),
         candidates=Datasets(source, n),
@@ -106,6 +112,11 @@ def round_of(
         at={"n": n},
         **_local_tail(source),
     )
+
+
+def _atoms(profiles: Sequence[Profile]) -> int:
+    """Atoms of all pairs' laws together."""
+    return sum(one.pair.in_floats(0.0).gains.size for one in profiles)
 
 
 def _local_tail(source: Source) -> dict[str, Any]:

@@ -31,7 +31,7 @@ _MOST_FREQUENCIES = 1 << 12
 # Of the largest tilted density what is below rounding says nothing.
 _LOST = 1e-12
 # Panels at the least, and at most.
-_FEWEST, _MOST = 48, 2000
+_FEWEST, MOST = 48, 2000
 # Of several flows none asks for more panels than that: one that does would have all dots.
 _MOST_EACH = 150.0
 # Of all dots these are laid out evenly, half of them along the estimates' own, which follow the
@@ -154,7 +154,7 @@ def moment_flow(
 
 
 def places(
-    found: Flow, *, finer: float = 1.0, fewest: int = _FEWEST, most: int = _MOST
+    found: Flow, *, finer: float = 1.0, fewest: int = _FEWEST, most: int = MOST
 ) -> tuple[float, ...]:
     """eps at which to evaluate a curve, so that chords add about a budget of 1.
 
@@ -168,20 +168,20 @@ def places(
     finer : float
         So many times as many panels.
     fewest, most : int
-        Panels at the least and at the most, before that.
+        Panels at the least before that, and at the most after it.
     """
     width = np.diff(found.ends)
     if width.size == 0:
         return ()
     root = np.cbrt(found.density)
     size = float((root * width).sum())
-    panels = min(max(math.sqrt(size**3 / 12.0), fewest), most)
+    panels = min(max(math.sqrt(size**3 / 12.0), fewest) * finer, most)
     # Equal numbers for every piece of the table, too, and for equal lengths: estimates may say that
     # nothing is added, and curves with few corners are few pieces.
     even = 0.5 / width.size + 0.5 * width / width.sum()
     part = even if size <= 0.0 else _EVEN * even + (1.0 - _EVEN) * root * width / size
     upto = np.append(0.0, np.cumsum(part))
-    at = np.linspace(0.0, upto[-1], math.ceil(panels * finer) + 1)
+    at = np.linspace(0.0, upto[-1], math.ceil(panels) + 1)
     found_at = np.interp(at, upto, found.ends)
     return tuple(np.unique(np.append(found_at[:-1], found.ends[-1])).tolist())
 
@@ -265,4 +265,15 @@ def _density(parts: Sequence[Law], at: Array, tilt: float, blur: float) -> Array
     return found * np.exp(np.minimum(log_value - tilt * at, 600.0))
 
 
-__all__ = ["Aim", "Flow", "Law", "chords", "flow", "joined", "moment_flow", "places", "steps"]
+__all__ = [
+    "MOST",
+    "Aim",
+    "Flow",
+    "Law",
+    "chords",
+    "flow",
+    "joined",
+    "moment_flow",
+    "places",
+    "steps",
+]

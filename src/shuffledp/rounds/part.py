@@ -81,6 +81,8 @@ class Part:
         As in ``Bound``, of one round.
     slow : bool
         Whether values of its curve, or of a sharper bound of it, take long.
+    most : int
+        Dots at the most: what they give is what is cheap.
     """
 
     label: str
@@ -93,6 +95,7 @@ class Part:
     lower_theorem: Theorem | None = None
     at: Mapping[str, float] = field(default_factory=dict, compare=False)
     slow: bool = False
+    most: int = proposed.MOST
 
     def __repr__(self) -> str:
         fixed = "".join(f", {name}={value:g}" for name, value in self.at.items())
@@ -364,7 +367,7 @@ class Round(Part):
                 break
         kept = [aim for aim in aims if aim.reached] or aims[:1]
         flow = proposed.joined([(aim.flow, 1.0) for aim in kept])
-        most = _MOST_SLOW if self.slow else _MOST
+        most = min(self.most, _MOST_SLOW if self.slow else _MOST)
         return proposed.places(flow, fewest=min(_FEWEST_RENYI, most), most=most)
 
 

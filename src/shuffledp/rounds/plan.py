@@ -120,7 +120,11 @@ class Plan:
                     flows.append((found, share * math.exp(log_delta)))
         fewest = _FEWEST_SLOW if self._parts[i][0].slow else _FEWEST
         joined = proposed.joined(flows) if flows else None
-        return () if joined is None else proposed.places(joined, finer=finer, fewest=fewest)
+        return (
+            ()
+            if joined is None
+            else proposed.places(joined, finer=finer, fewest=fewest, most=self._parts[i][0].most)
+        )
 
     def _along(self, i: int, level: float, finer: float) -> Places:
         """Dots along the estimates themselves, where no eps is aimed at."""
