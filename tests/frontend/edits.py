@@ -79,9 +79,9 @@ def edits(content, path=()):
                 yield path, f"{key} added", changed(lambda c, k=key: put(c, (*path, k), None))
                 yield path, f"{key} = 1 added", changed(lambda c, k=key: put(c, (*path, k), 1))
         return
-    # Of a long list of numbers the ends and the middle.
+    # Of a long list of numbers the ends and the middle; of claims all.
     places = range(len(here))
-    if len(here) > _LONG_LIST:
+    if len(here) > _LONG_LIST and not isinstance(here[0], dict):
         places = sorted({0, 1, len(here) // 2, len(here) - 2, len(here) - 1})
     for i in places:
         yield (*path, i), "deleted", changed(lambda c, j=i: at(c, path).pop(j))

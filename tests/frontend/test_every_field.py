@@ -76,7 +76,7 @@ QUICK = {
     "stealing": FIRST,
     "stealing, any": FIRST,
     "protocol": (*FIRST, PARAMETERS),
-    "rounds": ("claims.2.", "claims.3."),
+    "rounds": ("claims.4.",),
 }
 LONG_KINDS = {
     **{f"{name} {i}": (table(name, i), "", "delta = 1e-4", False)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from shuffledp.certificate.checks import SILENT, Check, Report
 from shuffledp.certificate.composed import adds_up, basic, composed, logs_of
 from shuffledp.certificate.curves import Answer
+from shuffledp.certificate.files import first_difference
 from shuffledp.certificate.grounds import grounds_of
 from shuffledp.certificate.model import Claim
 from shuffledp.certificate.recompute import curve_of
@@ -114,9 +115,7 @@ def _question_fault(setting: Setting, claim: Claim) -> str:
         return f"the deployment asks for {target.quantity} at {target.value!r}"
     if claim.n != setting.n:
         return f"n = {claim.n:,}: wanted {setting.n:,}, {setting.how}"
-    if claim.relation != setting.relation.to_dict():
-        return f"relation: wanted {setting.relation.to_dict()!r}"
-    return ""
+    return first_difference(claim.relation, setting.relation.to_dict(), "relation")
 
 
 def _grounds_fault(setting: Setting, claim: Claim) -> str:
