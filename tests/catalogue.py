@@ -317,9 +317,9 @@ CATALOGUE = {
     "pi-rappor": Entry(
         {"domain": 20, "eps0": 1.0},
         strong={"domain": 1000, "eps0": 4.0},
-        verified=["domain = 30\neps0 = 1.5", "domain = 6\neps0 = 0.5\nq = 4"],
+        verified=["domain = 30\neps0 = 1.5", "domain = 6\neps0 = 0.5\nq = 5"],
         family=lambda e: sd.PIRAPPOR(domain=20, eps0=e),
-        audited=[sd.PIRAPPOR(domain=10, eps0=1.5), sd.PIRAPPOR(domain=6, q=4, eps0=1.0)],
+        audited=[sd.PIRAPPOR(domain=10, eps0=1.5), sd.PIRAPPOR(domain=6, q=5, eps0=1.0)],
     ),
     "piecewise": Entry(
         {"eps0": 1.0},
@@ -342,12 +342,12 @@ CATALOGUE = {
     "projective-geometry": Entry(
         {"domain": 20, "eps0": 1.0},
         strong={"domain": 1000, "eps0": 4.0},
-        verified=["domain = 30\neps0 = 1.5", "domain = 6\neps0 = 0.5\nq = 4"],
+        verified=["domain = 30\neps0 = 1.5", "domain = 6\neps0 = 0.5\nq = 5"],
         family=lambda e: sd.ProjectiveGeometry(domain=20, eps0=e),
         audited=[
             sd.ProjectiveGeometry(domain=10, eps0=1.5),
             sd.ProjectiveGeometry(domain=7, q=2, eps0=1.0),
-            sd.ProjectiveGeometry(domain=11, q=9, eps0=1.0),
+            sd.ProjectiveGeometry(domain=11, q=7, eps0=1.0),
         ],
     ),
     "pure-dump": Entry(

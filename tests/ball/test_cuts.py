@@ -7,7 +7,7 @@ from flint import arb, ctx
 
 import shuffledp as sd
 from shuffledp.ball.gains import blanket_gains, dataset_gains, local_divergence
-from shuffledp.ball.lattice import gaussian_law
+from shuffledp.ball.laws import cut_law
 from shuffledp.certificate.one_round import log_delta
 from shuffledp.kernel import Draws, by_counts
 from shuffledp.laws.pairs import blanket_pair
@@ -30,7 +30,7 @@ def test_discrete_gaussian_cut_early(log_cut, epsilon, x2):
             LATTICE, analysis=analysis, n=n, epsilon=epsilon, x0=x0, x1=x1, x2=x2, rel=1e-7
         )
         with ctx.workprec(200):
-            law = gaussian_law(LATTICE, (x0, x1, *reference), log_cut=log_cut)
+            law = cut_law(LATTICE, (x0, x1, *reference), log_cut=log_cut)
             found = gains(law, arb(epsilon))
             low, high = (x / n for x in by_counts([Draws(found.weight, found.gain, n)]))
             low, high = (low + found.outside).lower(), (high + found.outside).upper()

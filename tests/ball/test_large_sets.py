@@ -6,8 +6,8 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.arithmetic.balls import ctx, total
-from shuffledp.ball import items
 from shuffledp.ball.laws import cut_law, finite_law
+from shuffledp.randomizers import sampling_rappor
 
 SMALL = {"name": "sampling-rappor", "d": 9, "s": 3, "eps0": 2.0}
 
@@ -18,7 +18,7 @@ def test_what_is_kept_is_the_law_and_the_rest_is_counted(monkeypatch, inputs):
     with ctx.workprec(120):
         whole = finite_law(SMALL, inputs)
         assert cut_law(SMALL, inputs, log_cut=-20.0) is None
-        monkeypatch.setattr(items, "_MOST_COUNTS", 1)
+        monkeypatch.setattr(sampling_rappor, "_MOST_COUNTS", 1)
         for log_cut in (1.0, -40.0):
             *kept, beyond = cut_law(SMALL, inputs, log_cut=log_cut)
             assert beyond.beyond

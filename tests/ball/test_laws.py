@@ -111,8 +111,8 @@ def test_equal_epsilons_give_exact_zeros():
         ({"name": "k-rr", "k": 1, "eps0": 1.0}, (0, 1), "k = 1"),
         ({"name": "k-rr", "k": 3, "eps0": math.inf}, (0, 1), "eps0 = inf"),
         ({"name": "k-rr", "k": 3, "eps0": 1.0}, (0, 3), "input = 3"),
-        ({"name": "nothing"}, (0, 1), "mechanism name"),
-        ({"name": "channel", "matrix": [[0.5, 0.6], [1, 0]]}, (0, 1), r"matrix\[0\]"),
+        ({"name": "k-rr", "k": 3}, (0, 1), "eps0"),
+        ({"name": "channel", "matrix": [[0.5, 0.6], [1, 0]]}, (0, 1), "matrix row 0"),
     ],
 )
 def test_bad_parameters_are_named(mechanism, inputs, message):

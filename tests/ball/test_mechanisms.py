@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-import shuffledp as sd
 from adversary import cases
 from adversary.channels import ball, merged, rows_of
 from adversary.neighbours import whole_rows
-from laws import law_of
 from oracle import blanket_delta
 from shuffledp.ball.caps import orthogonal_overlap
-from shuffledp.ball.laws import finite_law
 from shuffledp.ball.pairs import ordered_pairs
 from shuffledp.certificate.one_round import log_delta
 
@@ -81,7 +78,7 @@ def test_blanket_of_the_verifiers_pairs_is_that_of_the_worst_of_all(name, seed):
 
 def test_wheel_on_a_small_circle(monkeypatch):
     """All places of four items on a circle of 5 points: no pair of sets exceeds the envelope."""
-    monkeypatch.setattr("shuffledp.ball.sets._CIRCLE", 5)
+    monkeypatch.setattr("shuffledp.randomizers.wheel.CIRCLE", 5)
     eps0 = 1.3
     wheel = {"name": "wheel", "domain": 4, "s": 2, "eps0": eps0, "p": 0.2}
     rows = small_wheel(5, 1, 4, 2, eps0)
@@ -128,15 +125,6 @@ def test_orthogonal_caps_by_sampling(c, d):
     share = float(np.mean((points[:, 0] >= t) & (points[:, 1] >= t)))
     found = float(orthogonal_overlap(Fraction(c), d))
     assert abs(share - found) <= 4.0 * math.sqrt(max(found, 1e-5) / 400_000) + 2e-3 * c
-
-
-def test_privunit_across_is_the_librarys():
-    mechanism = sd.PrivUnit(d=7, c=0.2, eps0=1.1)
-    law = law_of(mechanism, (0, 2, 1))
-    found = finite_law(table(mechanism), (0, 2, 1))
-    mine = sorted(tuple(float(v) for v in (c.blanket, *c.probability)) for c in found)
-    theirs = sorted(map(tuple, np.vstack([law.blanket, law.mass]).T.tolist()))
-    assert np.allclose(mine, theirs, rtol=1e-9, atol=0)
 
 
 @pytest.mark.parametrize("shape", [0.5, 1.0, 1.5, 2.0, 4.0])

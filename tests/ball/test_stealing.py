@@ -27,8 +27,8 @@ MECHANISMS = {
         {"d": 9, "s": 1, "eps0": 2.0},
     ),
     "pi-rappor": (
-        sd.PIRAPPOR(domain=20, q=4, eps0=1.0),
-        {"domain": 20, "eps0": 1.0, "q": 4},
+        sd.PIRAPPOR(domain=20, q=5, eps0=1.0),
+        {"domain": 20, "eps0": 1.0, "q": 5},
     ),
     "projective-geometry": (
         sd.ProjectiveGeometry(domain=20, q=2, eps0=2.0),
@@ -155,6 +155,7 @@ def test_numbers_out_of_range_are_refused():
     for epsilon in (-0.1, math.nan, math.inf):
         with pytest.raises(ParameterError):
             log_delta_stealing(mechanism, [good], n=10, epsilon=epsilon)
-    for name, free in (("wheel", good), ("binary-rr", {**good, "step": 1e-9})):
+    wheel = {"name": "wheel", "domain": 10, "s": 2, "eps0": 1.0}
+    for table, free in ((wheel, good), (mechanism, {**good, "step": 1e-9})):
         with pytest.raises(NotCertified):
-            log_delta_stealing({"name": name, "eps0": 1.0}, [free], n=10, epsilon=0.5)
+            log_delta_stealing(table, [free], n=10, epsilon=0.5)

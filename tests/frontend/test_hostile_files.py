@@ -14,7 +14,7 @@ import pytest
 from frontend.edits import resigned
 from frontend.parts import of_rounds
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball import pairs, parts
+from shuffledp.ball import pairs
 from shuffledp.certificate import issue, read, to_json
 from shuffledp.certificate.decide import or_undecided
 from shuffledp.certificate.one_round import log_delta
@@ -22,6 +22,7 @@ from shuffledp.certificate.verifier import verify
 from shuffledp.cli.report import wrapped
 from shuffledp.deployment import account, load
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.randomizers import part_laws
 
 # Clears a terminal's screen, goes to its top left and conceals what follows; turns what follows.
 ORDERS = ("\x1b[2J\x1b[H", "\x1b[8m", "\x9b8m", "\u202e")
@@ -162,8 +163,8 @@ def test_pairs_of_many_rows_and_labels_of_many_parts_are_refused():
     one = (arb(1), arb(1), arb(1))
     shares = [Fraction(1, 24)] * 24
     with pytest.raises(NotCertified, match="side by side"):
-        next(parts._side_by_side([[[one], [one], [one]]] * 24, shares))
-    assert len(list(parts._side_by_side([[[one], [one]]] * 3, [Fraction(1, 3)] * 3))) == 8
+        next(part_laws.labels_side_by_side([[[one], [one], [one]]] * 24, shares))
+    assert len(list(part_laws.labels_side_by_side([[[one], [one]]] * 3, [Fraction(1, 3)] * 3))) == 8
 
 
 def test_dots_are_no_more_than_there_can_be(tmp_path):

@@ -1,6 +1,5 @@
 """What a certificate's ids stand for is what the account says, in the words of one table."""
 
-import inspect
 from pathlib import Path
 
 import pytest
@@ -9,11 +8,11 @@ import shuffledp as sd
 from frontend.test_verify_all import TABLES
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp.amplification.rounds import NO_SINGLE_PAIR
-from shuffledp.ball.parameters import check_parameters, parameters_of
+from shuffledp.ball.parameters import check_parameters
 from shuffledp.certificate import issue
 from shuffledp.deployment import DeploymentFile, account
 from shuffledp.deployment.files import parse, tomllib
-from shuffledp.multimessage import protocol_class, protocol_names
+from shuffledp.multimessage import protocol_names
 from shuffledp.randomizers import randomizer_class
 from shuffledp.statements import SENTENCES, say
 
@@ -65,14 +64,6 @@ def all_randomizers():
 def test_parameters_are_those_of_the_class(kind):
     described = deployment(TEXTS[kind]).randomizer
     check_parameters(described)
-    name = described["name"]
-    if name == "generic":
-        return
-    cls = protocol_class(name) if name in protocol_names() else randomizer_class(name)
-    assert set(parameters_of(name)) == set(inspect.signature(cls).parameters)
-    for key in parameters_of(name):
-        with pytest.raises(sd.ParameterError, match=f"{key} is missing"):
-            check_parameters({k: v for k, v in described.items() if k != key})
     with pytest.raises(sd.ParameterError, match="no such parameter"):
         check_parameters({**described, "more": 1})
 
@@ -81,8 +72,7 @@ def test_every_registered_mechanism_is_here():
     known = {deployment(text).randomizer["name"] for text in TEXTS.values()}
     assert {*sd.randomizer_names(), *protocol_names(), "generic"} - known == UNKNOWN
     for name in UNKNOWN:
-        with pytest.raises(sd.NotCertified, match="does not know"):
-            parameters_of(name)
+        assert not randomizer_class(name).in_files
 
 
 ROUNDS = "[accounting]\nrounds = 3\n"

@@ -8,8 +8,6 @@ import math
 
 from flint import arb, ctx
 
-from randomizers import small_fields
-
 ctx.prec = 300
 
 
@@ -92,11 +90,15 @@ def affine(domain, q, eps0, exp=lambda x: arb(x).exp()):
     grow, unit = exp(eps0), q**t * (exp(eps0) + q - 1)
     return [
         [
-            (grow if small_fields.dot((*a, b), (*x, 1), q) == 0 else 1) / unit
+            (grow if _dot((*a, b), (*x, 1)) % q == 0 else 1) / unit
             for *a, b in itertools.product(range(q), repeat=t + 1)
         ]
         for x in inputs
     ]
+
+
+def _dot(x, y):
+    return sum(a * b for a, b in zip(x, y, strict=True))
 
 
 def projective(domain, q, eps0, exp=lambda x: arb(x).exp()):
@@ -108,7 +110,7 @@ def projective(domain, q, eps0, exp=lambda x: arb(x).exp()):
     vectors = itertools.product(range(q), repeat=t)
     points = [v for v in vectors if next((x for x in v if x), 0) == 1]
     grow = exp(eps0)
-    hit = [[small_fields.dot(x, y, q) == 0 for y in points] for x in points[:domain]]
+    hit = [[_dot(x, y) % q == 0 for y in points] for x in points[:domain]]
     return [
         [(grow if h else 1) / (sum(row) * (grow - 1) + len(points)) for h in row] for row in hit
     ]

@@ -107,7 +107,7 @@ def affine(randomizer):
 
 
 # Domains and fields, of primes and of their powers; some have room for more than the domain.
-AFFINE = ((2, 2), (3, 2), (4, 2), (7, 2), (5, 3), (6, 3), (4, 5), (5, 4), (6, 4), (10, 8))
+AFFINE = ((2, 2), (3, 2), (4, 2), (7, 2), (5, 3), (6, 3), (4, 5), (7, 5), (9, 3), (8, 7))
 PROJECTIVE = (*AFFINE, (6, 2))
 # And blocks.
 HADAMARD = ((2, 2), (3, 2), (5, 2), (7, 2), (4, 4), (6, 4), (7, 3), (9, 2))
@@ -187,7 +187,7 @@ FINITE = {
             sd.PIRAPPOR(domain=2, q=2, eps0=0.5),
             sd.PIRAPPOR(domain=9, q=3, eps0=1.0),
             sd.PIRAPPOR(domain=30, eps0=2.0),
-            sd.PIRAPPOR(domain=7, q=4, eps0=1.0),
+            sd.PIRAPPOR(domain=7, q=5, eps0=1.0),
         ],
     ),
     "projective-geometry": Finite(
@@ -199,7 +199,7 @@ FINITE = {
             sd.ProjectiveGeometry(domain=20, q=3, eps0=1.0),
             sd.ProjectiveGeometry(domain=31, q=2, eps0=3.0),
             sd.ProjectiveGeometry(domain=50, eps0=2.0),
-            sd.ProjectiveGeometry(domain=11, q=9, eps0=2.0),
+            sd.ProjectiveGeometry(domain=11, q=7, eps0=2.0),
         ],
     ),
     "rappor": Finite(

@@ -276,7 +276,7 @@ def test_tables_and_back():
         (lambda: law_of(sd.Joint([sd.BinaryRR(eps0=1.0)]), (0, 1)), "input = 0"),
         (
             lambda: law_of(sd.Joint([sd.BinaryRR(eps0=1.0)]), ((0, 1), (1, 0))),
-            "a value for each of 1",
+            "a tuple of 1 values",
         ),
         (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).simulate([0, 1], seed=1), r"values\[0\] = 0"),
         (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).simulate([(2,)], seed=1), r"values\[0\] = 2"),

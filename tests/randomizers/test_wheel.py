@@ -26,7 +26,6 @@ SMALL = [(5, 1, 1, 3), (7, 2, 1, 2), (7, 3, 1, 3), (7, 1, 2, 4), (7, 2, 2, 4), (
 def circle(monkeypatch):
     def of(points):
         monkeypatch.setattr(wheel, "CIRCLE", points)
-        monkeypatch.setattr("shuffledp.ball.sets._CIRCLE", points)
 
     return of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from flint import acb, acb_mat, arb, arb_mat, arb_poly, ctx, fmpq, fmpq_mat, nmod_mat, nmod_poly
+from flint import acb, acb_mat, arb, arb_mat, arb_poly, ctx, fmpq, fmpq_mat, nmod_mat
 
 __all__ = [
     "acb",
@@ -24,7 +24,6 @@ __all__ = [
     "fmpq",
     "fmpq_mat",
     "nmod_mat",
-    "nmod_poly",
     "precision_for",
     "total",
 ]

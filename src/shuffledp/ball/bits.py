@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from shuffledp.arithmetic.balls import arb
 
-from .outputs import Parameters, positive
-
 __all__ = ["Bit", "Bits", "Coordinate", "Matrix", "bits_between"]
 
 
@@ -58,11 +56,11 @@ class Bits(NamedTuple):
     numbers: bool = False
 
 
-def bits_between(mechanism: Parameters, low: Any, high: Any, *, numbers: bool = False) -> Bits:
+def bits_between(eps0: float, low: Any, high: Any, *, numbers: bool = False) -> Bits:
     """The likelier bit e^eps0 times as likely as the other: 1 under ``high``, 0 under ``low``."""
 
     def law(x: Any) -> Bit:
-        grow = positive(mechanism, "eps0").exp()
+        grow = arb(eps0).exp()
         return Bit(arb(1), grow) if x == high else Bit(grow, arb(1))
 
     return Bits((low, high), law, numbers=numbers)
@@ -104,11 +102,11 @@ class Matrix(NamedTuple):
         How many.
     weights : callable
         () -> a row for each input: probabilities of the outputs up to a factor of the row.
-    diagonal : bool
-        Whether every input is an output, e^eps0 times as likely as each other one.
+    grow : callable, optional
+        () -> e^eps0, where every input is an output, so much likelier than each other one.
     """
 
     inputs: int
     outputs: int
     weights: Callable[[], list[list[arb]]]
-    diagonal: bool = False
+    grow: Callable[[], arb] | None = None

@@ -8,22 +8,19 @@ closed form.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
-
-from .outputs import positive
 
 __all__ = [
     "Line",
     "Noise",
     "Piece",
     "check_inputs",
-    "finite_real",
     "local_delta",
     "pieces",
 ]
@@ -37,6 +34,9 @@ class HasInterval(Protocol):
 
     @property
     def high(self) -> arb: ...
+
+    @property
+    def ends_only(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,8 @@ class Noise:
     line : the line of an input's log density near a point y.
     kinked : whether the log density has a kink at the input (Laplace).
     left, right : ends of the outputs; None for infinite.
+    eps0 : of Laplace noise, the distance of the ends in units of the scale.
+    ends_only : whether the ends of the interval are all inputs there are.
     """
 
     low: arb
@@ -83,6 +85,8 @@ class Noise:
     kinked: bool
     left: arb | None = None
     right: arb | None = None
+    eps0: arb | None = None
+    ends_only: bool = False
 
     def integral(self, line: Line, left: arb | None, right: arb | None) -> arb:
         """Integrate norm * exp(q y^2 + unit (slope y + level)) from left to right."""
@@ -97,19 +101,16 @@ class Noise:
         return height * _erf_difference(a, b)
 
 
-def check_inputs(
-    mechanism: Mapping[str, Any], noise: HasInterval, inputs: Sequence[float]
-) -> list[arb]:
+def check_inputs(noise: HasInterval, inputs: Sequence[float]) -> list[arb]:
     """Return the inputs as exact balls, within the interval."""
     out = []
     for x in inputs:
         if isinstance(x, bool) or not isinstance(x, (int, float)) or not math.isfinite(x):
             raise ParameterError(f"input = {x!r}: wanted a number in [low, high]")
         ball = arb(x)
-        ends_only = bool(mechanism.get("binary", False))
         inside = noise.low <= ball <= noise.high
-        if not inside or (ends_only and ball not in (noise.low, noise.high)):
-            wanted = "low or high" if ends_only else "a number in [low, high]"
+        if not inside or (noise.ends_only and ball not in (noise.low, noise.high)):
+            wanted = "low or high" if noise.ends_only else "a number in [low, high]"
             raise ParameterError(f"input = {x!r}: wanted {wanted}")
         out.append(ball)
     return out
@@ -146,15 +147,16 @@ def _is_inside(noise: Noise, y: arb) -> bool:
     return (noise.left is None or y > noise.left) and (noise.right is None or y < noise.right)
 
 
-def local_delta(mechanism: Mapping[str, Any], noise: Noise, x0: arb, x1: arb, eps: arb) -> arb:
+def local_delta(noise: Noise, inputs: Sequence[float], eps: arb) -> arb:
     """Return the hockey-stick divergence at eps >= 0 of the noise at two inputs, unshuffled."""
+    x0, x1 = check_inputs(noise, inputs)
     distance = abs(x0 - x1)
-    if noise.kinked:
+    if noise.eps0 is not None:
         # Exactly zero where the distance is that of the ends.
-        excess = eps - positive(mechanism, "eps0") * (distance / (noise.high - noise.low))
+        excess = eps - noise.eps0 * (distance / (noise.high - noise.low))
         if noise.left is not None:
             # The truncated noise has the guarantee eps0 (docs/theory-noise.md, Theorem 1.2).
-            if eps >= positive(mechanism, "eps0"):
+            if eps >= noise.eps0:
                 return arb(0)
             return _local_by_pieces(noise, x0, x1, eps)
         return arb(0) if excess >= 0 else -(excess / 2).expm1()
@@ -185,14 +187,6 @@ def _local_by_pieces(noise: Noise, x0: arb, x1: arb, eps: arb) -> arb:
         found = noise.integral(p, left, right) - eps.exp() * noise.integral(q, left, right)
         total += arb.max(found, arb(0))
     return total
-
-
-def finite_real(mechanism: Mapping[str, Any], key: str, default: float) -> float:
-    """Return a finite real parameter."""
-    value = mechanism.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ParameterError(f"{key} = {value!r}: wanted a finite number")
-    return value
 
 
 def _sorted_distinct(points: Sequence[arb]) -> list[arb]:

@@ -15,8 +15,7 @@ from shuffledp.arithmetic.balls import arb
 
 from .bits import Matrix
 from .one_bit import bit_of, bits_of
-from .outputs import Parameters, positive
-from .registry import seen
+from .registry import Given, seen
 
 __all__ = ["Kind", "Side", "kinds_of", "sides_of"]
 
@@ -58,16 +57,16 @@ class Side(NamedTuple):
     least: Row
 
 
-def kinds_of(mechanisms: Sequence[Parameters]) -> Kind | None:
+def kinds_of(mechanisms: Sequence[Given]) -> Kind | None:
     """Which inputs and pairs have to be looked at; None where messages are of different sets.
 
     Parameters
     ----------
-    mechanisms : sequence of mappings
-        Each group's {"name": ..., **parameters}.
+    mechanisms : sequence of mechanisms, or of their tables
+        Each group's.
     """
     matrices = [_matrix_of(m) for m in mechanisms]
-    sizes = {one.inputs if one is not None and one.diagonal else 0 for one in matrices}
+    sizes = {one.inputs if one is not None and one.grow else 0 for one in matrices}
     if len(sizes) == 1 and min(sizes) > 2:
         # A permutation of the values carries any pair to (0, 1) and a third value to 2.
         return _kind("response", [(0, 1, 2)] * len(mechanisms), [((0, 1),)] * len(mechanisms))
@@ -90,17 +89,18 @@ def _kind(key: str, inputs: Sequence[Any], pairs: Sequence[Any]) -> Kind:
     return Kind(key, tuple(inputs), tuple(pairs))
 
 
-def sides_of(mechanisms: Sequence[Parameters], kind: Kind) -> list[Side]:
+def sides_of(mechanisms: Sequence[Given], kind: Kind) -> list[Side]:
     """Each group's laws at the working precision."""
-    if kind.key == "response":
-        return [_response(one, positive(m, "eps0").exp()) for m, one in _matrices(mechanisms)]
     if kind.key == "bit":
         rows = [
             [[bit.rest, bit.share] for bit in (bit_of(m, x) for x in inputs)]
             for m, inputs in zip(mechanisms, kind.inputs, strict=True)
         ]
         return [_side(found) for found in rows]
-    return [_side([_shares(row) for row in one.weights()]) for _, one in _matrices(mechanisms)]
+    matrices = [one for one in map(_matrix_of, mechanisms) if one is not None]
+    if kind.key == "response":
+        return [_response(one.inputs, one.grow()) for one in matrices if one.grow is not None]
+    return [_side([_shares(row) for row in one.weights()]) for one in matrices]
 
 
 def _side(rows: list[Row]) -> Side:
@@ -114,30 +114,23 @@ def _smallest(column: Sequence[arb]) -> arb:
     return found
 
 
-def _response(matrix: Matrix, grow: arb) -> Side:
+def _response(k: int, grow: arb) -> Side:
     """k-RR: outputs 0, 1, 2, and all others together, which no listed input favours."""
-    k = matrix.inputs
     unit = 1 / (grow + (k - 1))
     rest = [(k - 3) * unit] if k > 3 else []
     rows = [[grow * unit if y == x else unit for y in range(3)] + rest for x in range(3)]
     return Side(rows, [unit] * 3 + rest)
 
 
-def _is_bit(mechanism: Parameters) -> bool:
+def _is_bit(mechanism: Given) -> bool:
     """Whether its outputs are 0 and 1: not two that are used of more columns."""
     bits = bits_of(mechanism)
     return bits is not None and bits.outputs == 2
 
 
-def _matrix_of(mechanism: Parameters) -> Matrix | None:
+def _matrix_of(mechanism: Given) -> Matrix | None:
     """Of a mechanism whose outputs are 0, 1, ..; None of others."""
-    find = seen(mechanism).matrix
-    return None if find is None else find(mechanism)
-
-
-def _matrices(mechanisms: Sequence[Parameters]) -> list[tuple[Parameters, Matrix]]:
-    found = [(m, _matrix_of(m)) for m in mechanisms]
-    return [(m, one) for m, one in found if one is not None]
+    return seen(mechanism).output_matrix()
 
 
 def _shares(weights: Row) -> Row:

@@ -7,34 +7,16 @@ favoured by some input not at all; where that is not so it is said.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.errors import ParameterError
 
-from .outputs import Law, OutputClass, Parameters, rational_ball
+from .outputs import Law, OutputClass, rational_ball
 
-__all__ = ["Favours", "flags", "place", "two_levels"]
+__all__ = ["Favours", "flags", "two_levels"]
 
 Favours = tuple[Fraction, ...]
-
-
-def place(mechanism: Parameters, x: Any, *, low: float, high: float) -> Fraction:
-    """Where in the mechanism's interval a value lies, from 0 to 1, exactly."""
-    first, last = mechanism.get("low", low), mechanism.get("high", high)
-    for key, value in (("low", first), ("high", last), ("input", x)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ParameterError(f"{key} = {value!r}: wanted a finite number")
-        if not math.isfinite(value):
-            raise ParameterError(f"{key} = {value!r}: wanted a finite number")
-    if not first < last:
-        raise ParameterError(f"low, high = {first!r}, {last!r}: wanted low < high")
-    if not first <= x <= last:
-        raise ParameterError(f"input = {x!r}: wanted a number from {first!r} to {last!r}")
-    return (Fraction(x) - Fraction(first)) / (Fraction(last) - Fraction(first))
 
 
 def two_levels(parts: Iterable[tuple[arb, Favours]], eps0: arb) -> Law:

@@ -7,53 +7,48 @@ T + 1 draws from the law of input 2, where "not sent" is an output of its own, o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
-from shuffledp.arithmetic.balls import arb, fmpq
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
 
-from .outputs import Law, OutputClass, Parameters
-from .protocols import ONE_BIT, chance
-from .registry import seen
+from .outputs import Law, OutputClass, rational_ball
+from .registry import Given, seen
 
 __all__ = ["ONE_BIT", "is_protocol", "message_law"]
 
-
-def is_protocol(mechanism: Parameters) -> bool:
-    """Whether the table is of a multi-message protocol."""
-    return seen(mechanism).kind == "protocol"
+# Cheu and Zhilyaev's protocol for two values, of which one bit is published: a lower end.
+ONE_BIT = "cheu-zhilyaev-one-bit"
 
 
-def message_law(mechanism: Mapping[str, Any], inputs: Sequence[int]) -> Law:
+def is_protocol(given: Given) -> bool:
+    """Whether it is a multi-message protocol."""
+    return seen(given).kind == "protocol"
+
+
+def message_law(given: Given, inputs: Sequence[int]) -> Law:
     """Joint law of a message under several of the inputs 0, 1 and 2, exactly.
 
     Parameters
     ----------
-    mechanism : mapping
-        {"name": ..., **parameters} of a protocol.
+    given : protocol, or its table
+        What each user runs.
     inputs : sequence of int
         0 and 1: the victim's message; 2: a blanket message.
     """
     if any(x not in {0, 1, 2} or isinstance(x, bool) for x in inputs):
         raise ParameterError(f"inputs = {tuple(inputs)!r}: wanted 0, 1 or 2 (a blanket message)")
-    rows_of = seen(mechanism).rows
-    if rows_of is None:
-        raise ParameterError(f"{mechanism['name']}: wanted a protocol")
-    rows = rows_of(mechanism)
-    rate = chance(mechanism.get("rate", 1.0), "rate")
-    rows = [(a, b, rate * w) for a, b, w in rows]
-    if rate < 1:
-        rows.append((Fraction(0), Fraction(0), 1 - rate))
+    protocol = seen(given)
+    rows = protocol.message_rows()
+    if rows is None:
+        raise ParameterError(f"{protocol.name}: wanted a protocol")
     found = []
     for row in rows:
         probability = tuple(row[x] for x in inputs)
         if any(probability):
             rational = (Fraction(0), *probability)
-            found.append(OutputClass(arb(0), tuple(map(_ball, probability)), rational=rational))
+            found.append(
+                OutputClass(arb(0), tuple(map(rational_ball, probability)), rational=rational)
+            )
     return found
-
-
-def _ball(value: Fraction) -> arb:
-    return arb(fmpq(value.numerator, value.denominator))

@@ -9,8 +9,7 @@ from typing import Any
 from shuffledp.errors import ParameterError
 
 from .bits import Bit, Bits
-from .outputs import Parameters
-from .registry import seen
+from .registry import Given, seen
 
 __all__ = [
     "EXACT",
@@ -27,27 +26,25 @@ __all__ = [
 EXACT, EXACT_LOWER = "binary-exact", "binary-exact-lower"
 
 
-def binary_inputs(mechanism: Parameters) -> tuple[Any, Any] | None:
+def binary_inputs(given: Given) -> tuple[Any, Any] | None:
     """The inputs with the least and the largest probability of a 1; None for other reports."""
-    bits = bits_of(mechanism)
+    bits = bits_of(given)
     return None if bits is None else bits.inputs
 
 
-def written_fault(
-    mechanism: Parameters, x0: Any, x1: Any, others: Sequence[tuple[Any, int]]
-) -> str:
+def written_fault(given: Given, x0: Any, x1: Any, others: Sequence[tuple[Any, int]]) -> str:
     """What is wrong with how a data set is written, which is in one way; empty if nothing is.
 
     Parameters
     ----------
-    mechanism : mapping
-        {"name": ..., **parameters}.
+    given : mechanism, or its table
+        What each user runs.
     x0, x1 : input
         The victim's: the two inputs that matter, in either order.
     others : sequence of (input, count)
         What the others hold, in the order of the victim's inputs.
     """
-    inputs = binary_inputs(mechanism) or ()
+    inputs = binary_inputs(given) or ()
     known = [json.dumps(list(inputs)), json.dumps(list(inputs[::-1]))]
     pair = [x0, x1]
     if json.dumps(pair) not in known or json.dumps([x for x, _ in others]) != json.dumps(pair):
@@ -57,30 +54,33 @@ def written_fault(
     return ""
 
 
-def bits_of(mechanism: Parameters) -> Bits | None:
+def bits_of(given: Given) -> Bits | None:
     """Its reports of one bit; None for other reports."""
-    find = seen(mechanism).bits
-    return None if find is None else find(mechanism)
+    return seen(given).one_bit()
 
 
-def bit_of(mechanism: Parameters, x: Any) -> Bit:
+def bit_of(given: Given, x: Any) -> Bit:
     """The law of one of the two inputs."""
-    bits = bits_of(mechanism)
+    bits = bits_of(given)
     inputs = None if bits is None else bits.inputs
     if bits is None or x not in bits.inputs:
         raise ParameterError(f"input {x!r}: wanted one of {inputs!r}")
     return bits.law(x)
 
 
-def added_bits(mechanism: Parameters) -> Bits | None:
+def added_bits(given: Given) -> Bits | None:
     """One coordinate of what is added up, as reports of one bit: of a vector it holds 0 or 1."""
-    made = seen(mechanism).coordinate
+    mechanism = seen(given)
+    made = mechanism.coordinate()
     if made is None:
-        return bits_of(mechanism)
+        return mechanism.one_bit()
 
     def law(x: Any) -> Bit:
-        found = made(mechanism)
-        share = found.p if x == 1 else found.q
+        # At the working precision of who asks.
+        found = mechanism.coordinate()
+        share = None if found is None else found.p if x == 1 else found.q
+        if share is None:
+            raise ParameterError(f"{mechanism.name}: reports are no vectors of bits")
         return Bit(1 - share, share)
 
-    return Bits((0, 1), law, mirrored=made(mechanism).symmetric)
+    return Bits((0, 1), law, mirrored=made.symmetric)

@@ -1,50 +1,36 @@
-"""Which parameters every mechanism's table has: no more, since what is not read is not checked."""
+"""Which parameters a mechanism's table has: all of them, as its class writes them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 from typing import Any
 
 from shuffledp.errors import ParameterError
 
+from .outputs import Parameters
 from .registry import record_of
 
-__all__ = ["check_parameters", "parameters_of"]
+__all__ = ["check_parameters"]
 
 
-def parameters_of(name: str) -> tuple[str, ...]:
-    """Names of the parameters in the table of a mechanism.
-
-    Raises
-    ------
-    NotCertified
-        For mechanisms that nothing is known of here.
-    """
-    return tuple(record_of({"name": name}).ranges)
-
-
-def check_parameters(mechanism: Mapping[str, Any]) -> None:
-    """Raise unless the table, and those of its parts, have these parameters and no other.
+def check_parameters(table: Parameters) -> None:
+    """Raise unless the table is the one that its mechanism has, in every number and every part.
 
     Raises
     ------
     ParameterError
-        For a parameter too many or too few.
+        For a parameter too many or too few, out of range, or of another kind.
     NotCertified
-        For mechanisms that nothing is known of here.
+        For mechanisms that nothing is known of.
     """
-    if not isinstance(mechanism, Mapping) or not isinstance(mechanism.get("name"), str):
-        raise ParameterError(f"{mechanism!r}: wanted a table of a mechanism")
-    given = {key for key in mechanism if key != "name"}
-    wanted = set(parameters_of(mechanism["name"]))
-    if given != wanted:
-        odd = min(given ^ wanted)
-        how = "is missing" if odd in wanted else f"= {mechanism[odd]!r}: wanted no such parameter"
-        raise ParameterError(f"{mechanism['name']}: {odd} {how}")
-    parts = [mechanism["randomizer"]] if "randomizer" in wanted else []
-    several = mechanism["randomizers"] if "randomizers" in wanted else []
-    if not isinstance(several, list | tuple):
-        raise ParameterError(f"randomizers = {several!r}: wanted tables of mechanisms")
-    parts += several
-    for part in parts:
-        check_parameters(part)
+    wanted: dict[str, Any] = record_of(table).to_dict()
+    odd = sorted(set(wanted) ^ set(table))
+    odd = odd or [key for key in wanted if _written(wanted[key]) != _written(table[key])]
+    if odd:
+        key, name = odd[0], table["name"]
+        what = f"wanted {wanted[key]!r}" if key in wanted else "wanted no such parameter"
+        raise ParameterError(f"{name}: {key} = {table.get(key)!r}: {what}")
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -27,6 +27,7 @@ class PowerNoise:
     low: arb
     high: arb
     log_top: arb
+    ends_only: bool = False
 
     def beyond(self, distance: arb) -> arb:
         """P(Z > distance), distance >= 0: half the regularised upper incomplete gamma function."""
@@ -52,7 +53,7 @@ def local_power_delta(noise: PowerNoise, inputs: Sequence[float], eps: arb) -> a
     for shape > 1, from infinity, and rises towards it for shape < 1, from 0; on Q's far side it is
     below 0. So for eps >= 0 it exceeds eps from one point, or from the end of the line, to another.
     """
-    x0, x1 = check_inputs({}, noise, inputs[:2])
+    x0, x1 = check_inputs(noise, inputs[:2])
     # The noise is symmetric: P's input to the left.
     x0, x1 = arb(0), abs(x1 - x0)
     most = (x1 / noise.scale) ** noise.shape

@@ -1,44 +1,39 @@
-"""Record: all that the verifier knows of one mechanism, in one place."""
+"""Definition: all that certified numbers rest on, of one mechanism. Its class says it, once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.theorems import Theorem
+from shuffledp.errors import NotCertified
+from shuffledp.theorems import ALIKE_TRIPLES, Theorem
 
 from .bits import Bits, Coordinate, Matrix
 from .densities import Noise
-from .outputs import Law, Parameters
+from .outputs import Law
 from .power import PowerNoise
 
-__all__ = [
-    "LawOf",
-    "Masses",
-    "Options",
-    "Others",
-    "Pair",
-    "Parts",
-    "Range",
-    "Record",
-    "Rows",
-]
+__all__ = ["CLASSES", "Definition", "Masses", "Others", "Pair", "Rows", "WorstPairs", "not_known"]
 
-# What a parameter may be, in words, and whether a value in a table is that.
-Range = tuple[str, Callable[[Any, Parameters], bool]]
 # Two inputs, in the order of the divergence.
 Pair = tuple[Any, Any]
 # Masses under x0, x1 and x of one class of outputs.
 Masses = tuple[arb, arb, arb]
 # Of a protocol's outputs: probabilities under two values of the victim, and of a blanket message.
 Rows = list[tuple[Fraction, Fraction, Fraction]]
-# The law of one part: `laws.finite_law`, which asks for those of parts in turn.
-LawOf = Callable[[Parameters, Sequence[Any]], Law]
-# A part -> labels that dominate all of its own.
-Options = Callable[[Parameters], list[list[Masses]]]
+
+
+class WorstPairs(NamedTuple):
+    """Ordered pairs of inputs whose blanket bounds dominate those of all others, and why.
+
+    An ordered pair (x0, x1) stands for D(R_x0 || R_x1); one direction is named where exchanging the
+    inputs leaves the law as it is.
+    """
+
+    pairs: tuple[Pair, ...]
+    theorem: Theorem
 
 
 class Others(NamedTuple):
@@ -74,108 +69,138 @@ class Others(NamedTuple):
     unbounded: bool = False
 
 
-@dataclass(frozen=True)
-class Parts:
-    """Of a mechanism made of others; what it needs to know of these it is given.
+# By their names: classes put themselves here.
+CLASSES: dict[str, type[Definition]] = {}
+
+
+class Definition:
+    """Laws in balls of a mechanism, and which of its inputs are the worst by which theorem.
+
+    A mechanism's class gives what there is of it; what a method says here is: not known, or not so.
 
     Attributes
     ----------
-    law : callable
-        (table, inputs, law of a part) -> joint law of the output under these inputs.
-    keys : tuple of str
-        The parameters that are tables of other mechanisms, or a list of them.
-    like : bool
-        Whether it is a report of its one part or nothing: the part's pairs, theorems and
-        neighbours are its own.
-    records : bool
-        Whether inputs are records, one value for each part.
-    labels : callable, optional
-        (table, options of a part, law of a part) -> labels that dominate all, for label stealing.
-    together : bool
-        Whether all parts are in one report: then a part's two values may be equal.
-    """
-
-    law: Callable[[Parameters, Sequence[Any], LawOf], Law]
-    keys: tuple[str, ...] = ()
-    like: bool = False
-    records: bool = False
-    labels: Callable[[Parameters, Options, LawOf], Iterator[list[Masses]]] | None = None
-    together: bool = False
-
-
-@dataclass(frozen=True)
-class Record:
-    """One mechanism: a new one is a module with its record, and its line in ``registry``.
-
-    Every attribute but ``ranges`` may be left out: what is not said is not known, or not so. Where
-    a function's argument is not named it is the mechanism's table.
-
-    Attributes
-    ----------
-    ranges : mapping
-        The parameters of its table, all of them: what each may be, and how to tell.
+    name : str
+        As files have it.
     kind : {"randomizer", "protocol", "family"}
         One report a user, several messages, or all mechanisms with a local guarantee.
-    law : callable
-        (table, inputs) -> joint law of the output under these inputs, from the definition.
-    cut_law : callable
-        The same of infinitely many outputs: (table, inputs, log_cut=...), those beyond the cut in
-        a class of their own.
-    noise : callable
-        -> noise on an interval whose log densities are pieces of parabolas.
-    power : callable
-        -> noise with the density exp(-(|z|/scale)^shape).
-    rows : callable
-        Of a protocol -> its messages' law.
-    parts : Parts
-        Of a mechanism made of others.
-    pair : callable
-        -> the ordered pair of inputs that dominates all others. Where it is left out and there are
-        ``listed`` inputs, all their pairs are looked at.
-    pair_step : Theorem or callable
-        The theorem that says so, or table -> that theorem.
-    inside : bool
-        Whether that theorem holds inside of other reports as well, of which it is a part.
-    listed : callable
-        -> how many inputs there are, of which laws have no symmetry in particular.
-    alike : callable
-        -> size of the domain where permutations of the inputs carry all pairs, and all third
-        inputs, into each other, and act on the outputs; 0 where they do not.
-    others : callable
-        -> what label stealing looks at, or None; with ``alike`` by symmetry unless this says more.
-    normal : bool
-        Whether it adds normal noise of deviation sigma on an interval, low to high.
-    bits : callable
-        -> its one-bit reports, or None.
-    matrix : callable
-        -> its matrix: reports of mechanisms with as many outputs may be written alike.
-    coordinate : callable
-        -> one bit of its reports, where an aggregator adds up vectors of bits.
-    unnamed : bool
-        Whether no file may name it.
+    in_files : bool
+        Whether a certificate may name it.
+    eps0 : float
+        Pure local guarantee in nats; inf where there is none.
     """
 
-    ranges: Mapping[str, Range]
-    kind: Literal["randomizer", "protocol", "family"] = "randomizer"
-    law: Callable[[Parameters, tuple[Any, ...]], Law] | None = None
-    cut_law: Callable[..., Law | None] | None = None
-    noise: Callable[[Parameters], Noise] | None = None
-    power: Callable[[Parameters], PowerNoise] | None = None
-    rows: Callable[[Parameters], Rows] | None = None
-    parts: Parts | None = None
-    pair: Callable[[Parameters], Pair] | None = None
-    pair_step: Theorem | Callable[[Parameters], Theorem] | None = None
-    inside: bool = True
-    listed: Callable[[Parameters], int] | None = None
-    alike: Callable[[Parameters], int] | None = None
-    others: Callable[[Parameters], Others | None] | None = None
-    normal: bool = False
-    bits: Callable[[Parameters], Bits | None] | None = None
-    matrix: Callable[[Parameters], Matrix] | None = None
-    coordinate: Callable[[Parameters], Coordinate] | None = None
-    unnamed: bool = False
+    name: ClassVar[str]
+    kind: ClassVar[Literal["randomizer", "protocol", "family"]] = "randomizer"
+    in_files: ClassVar[bool] = True
+    eps0: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            CLASSES[cls.name] = cls
+
+    # ------------------------------------------------------------------------------- its laws
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Joint law of the output under several inputs, by classes, at the working precision.
+
+        A class holds all outputs on which the probabilities under the inputs asked for, and the
+        blanket, stand in the same ratios.
+
+        Parameters
+        ----------
+        inputs : sequence
+            Repetitions are allowed.
+
+        Raises
+        ------
+        ParameterError
+            For an input outside the domain.
+        NotCertified
+            For a mechanism without such a law, and where there are too many classes.
+        """
+        del inputs
+        raise NotCertified(f"{self.name}: wanted a law of finitely many classes of outputs")
+
+    def cut_law(self, inputs: Sequence[Any], *, log_cut: float) -> Law | None:
+        """The same of infinitely many outputs, those beyond a cut in a class of their own.
+
+        None where ``output_law`` has them all.
+
+        Parameters
+        ----------
+        inputs : sequence
+            As for ``output_law``.
+        log_cut : float
+            About log of the probability of what is cut off.
+        """
+        del inputs, log_cut
+
+    def added_noise(self) -> Noise | None:
+        """Noise on an interval whose log densities are pieces of parabolas; None of others."""
+
+    def added_power(self) -> PowerNoise | None:
+        """Noise with the density exp(-(|z|/scale)^shape); None of others."""
+
+    def unclamped(self) -> Definition:
+        """The mechanism whose reports these are, processed further by clamping; or itself."""
+        return self
+
+    def message_rows(self) -> Rows | None:
+        """Of a protocol its messages' law; None of others."""
+
+    # ----------------------------------------------------------------------- its worst inputs
+
+    def worst_pairs(self) -> WorstPairs:
+        """The ordered pairs of inputs that an upper end has to hold for.
+
+        Raises
+        ------
+        NotCertified
+            Where no theorem names them, and where they are too many.
+        """
+        raise not_known(self.name)
 
     @property
-    def finite(self) -> bool:
-        """Whether its law is one of classes of outputs."""
-        return self.law is not None or self.parts is not None
+    def alike(self) -> int:
+        """Size of the domain where permutations of the inputs carry all pairs, and third inputs.
+
+        They carry them into each other, and act on the outputs; 0 where they do not.
+        """
+        return 0
+
+    def others(self) -> Others | None:
+        """What label stealing looks at; None where no theorem says what is enough."""
+        if not self.alike:
+            return None
+        return Others("alike", ALIKE_TRIPLES, ((0, 1),), tuple(range(min(self.alike, 3))))
+
+    @property
+    def relation(self) -> Any:
+        """The neighbouring relation; of a family any value is replaced by any other."""
+        raise not_known(self.name)
+
+    def unrestricted(self) -> Definition:
+        """The mechanism with every two values neighbours."""
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"name": ..., **parameters}."""
+        raise not_known(self.name)
+
+    # --------------------------------------------------------------- what of a report is counted
+
+    def one_bit(self) -> Bits | None:
+        """Its one-bit reports; None of others."""
+
+    def output_matrix(self) -> Matrix | None:
+        """Outputs 0, 1, ..: reports of mechanisms with as many may be written alike."""
+
+    def coordinate(self) -> Coordinate | None:
+        """One bit of its reports, where an aggregator adds up vectors of bits; None of others."""
+
+
+def not_known(name: Any) -> NotCertified:
+    """To be raised of a mechanism, or of a use of it, that nothing is known of."""
+    return NotCertified(f"randomizer = {name!r}: the verifier does not know this mechanism")

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.errors import ParameterError
-from shuffledp.theorems import LEAST_OVERLAP
 
 from .caps import orthogonal_overlap
 from .levels import Favours, flags, two_levels
-from .outputs import Law, Parameters, positive, rational_ball, whole
-from .ranges import DOMAIN, EPS0, PART
-from .record import Record
+from .outputs import Law, check_inputs, rational_ball
 
-__all__ = ["RECORDS"]
+__all__ = ["privunit_law"]
 
 
-def _privunit(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+def privunit_law(d: int, c: float, eps0: arb, inputs: Sequence[Any]) -> Law:
     """Bhowmick et al. 2018: uniform on the cap of share c around x w.p. E c/Z, else off it.
 
     Inputs are quarter turns on a great circle. Every point is off the cap of the opposite input.
     Caps of a share m <= 1/2 at the four turns: opposite ones are disjoint, neighbours share
     what `orthogonal_overlap` says. A cap above 1/2 is all but the cap of 1 - c opposite to it.
     """
-    d, eps0 = whole(mechanism, "d", 2), positive(mechanism, "eps0")
-    c = mechanism.get("c")
-    if not isinstance(c, float) or not 0.0 < c < 1.0:
-        raise ParameterError(f"c = {c!r}: wanted a share in (0, 1)")
-    for x in inputs:
-        if isinstance(x, bool) or x not in (0, 1, 2, 3):
-            raise ParameterError(f"input = {x!r}: wanted a quarter turn, 0 to 3")
+    check_inputs(inputs, 4)
     share = Fraction(c)
     small = min(share, 1 - share)
     shared: arb | None = arb(0)
@@ -53,13 +44,3 @@ def _privunit(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
             continue
         found.append((mass / total, hits))
     return two_levels(found, eps0)
-
-
-RECORDS = {
-    "privunit": Record(
-        ranges={"d": DOMAIN, "c": PART, "eps0": EPS0},
-        law=_privunit,
-        pair=lambda _: (0, 2),  # antipodal
-        pair_step=LEAST_OVERLAP,
-    ),
-}

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, total
-from shuffledp.ball.outputs import positive, rational_ball
-from shuffledp.ball.registry import seen
+from shuffledp.ball.registry import Given, seen
 from shuffledp.bounds.covers import Label, Share, check, labels, reservoir
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.remainders import remainders
 from shuffledp.bounds.stealing import Numbers, check_question
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.draws import Moments
 from shuffledp.kernel.positive_sum import Line, line_at, rougher, sharpest, tilted
 from shuffledp.propose.covers import Cover
 from shuffledp.propose.stealing import step_of
 
-__all__ = ["checked", "log_delta_on_interval", "outputs_of"]
+__all__ = ["checked", "is_binary", "log_delta_on_interval", "outputs_of"]
 
 # Every so many edges one is kept for a first look at a label.
 _COARSE = 3
@@ -34,13 +32,25 @@ class _Numbers(NamedTuple):
     line: Line
 
 
-def outputs_of(mechanism: Mapping[str, Any]) -> Outputs:
-    """The noise in units of the interval."""
-    if seen(mechanism).normal:
-        length = Fraction(mechanism["high"]) - Fraction(mechanism["low"])
-        return Outputs(positive(mechanism, "sigma") / rational_ball(length), normal=True)
-    # Laplace noise has the scale (high - low)/eps0.
-    return Outputs(1 / positive(mechanism, "eps0"), normal=False)
+def is_binary(mechanism: Given) -> bool:
+    """Whether the ends of the interval are all inputs there are."""
+    found = seen(mechanism).others()
+    return found is not None and bool(found.inputs)
+
+
+def outputs_of(mechanism: Given) -> Outputs:
+    """Normal or Laplace noise in units of the interval.
+
+    Raises
+    ------
+    NotCertified
+        For mechanisms that add no such noise.
+    """
+    noise = seen(mechanism).added_noise()
+    if noise is None:
+        raise NotCertified("label stealing: wanted noise on an interval")
+    scale = 1 / (noise.unit if noise.kinked else noise.unit.sqrt())
+    return Outputs(scale / (noise.high - noise.low), normal=not noise.kinked)
 
 
 def log_delta_on_interval(

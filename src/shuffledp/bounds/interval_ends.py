@@ -6,13 +6,13 @@ Floats propose an eps, free numbers and a cover; balls certify that point.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from shuffledp.arithmetic.balls import ctx, precision_for
-from shuffledp.bounds.interval import log_delta_on_interval, outputs_of
+from shuffledp.ball.registry import Given
+from shuffledp.bounds.interval import is_binary, log_delta_on_interval, outputs_of
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.bounds.stealing_ends import End
 from shuffledp.errors import NotCertified
@@ -49,15 +49,15 @@ class IntervalStealing:
 
     Parameters
     ----------
-    mechanism : mapping
-        {"name": ..., **parameters}, of Laplace or normal noise on an interval.
+    mechanism : mechanism, or its table
+        Of Laplace or normal noise on an interval.
     n : int
         Users, the victim included.
     """
 
-    def __init__(self, mechanism: Mapping[str, Any], n: int, *, more_bits: int = 0) -> None:
+    def __init__(self, mechanism: Given, n: int, *, more_bits: int = 0) -> None:
         self._n, self._bits = n, precision_for(n) + more_bits
-        self._binary = bool(mechanism.get("binary"))
+        self._binary = is_binary(mechanism)
         with ctx.workprec(self._bits):
             self._at = outputs_of(mechanism)
         self._sketch = Sketch(self._at.normal, float(self._at.scale.mid()))
@@ -208,7 +208,7 @@ class IntervalStealing:
 class IntervalClaims(IntervalStealing):
     """Whether claims hold: the bound at their own numbers, in finer cells and with more bits."""
 
-    def __init__(self, mechanism: Mapping[str, Any], n: int) -> None:
+    def __init__(self, mechanism: Given, n: int) -> None:
         super().__init__(mechanism, n, more_bits=_MORE_BITS)
 
     def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import LogInterval, log_interval
-from shuffledp.ball.densities import check_inputs, local_delta
+from shuffledp.ball.densities import local_delta
 from shuffledp.ball.gains import local_divergence
-from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.ball.messages import message_law
 from shuffledp.ball.power import local_power_delta
-from shuffledp.ball.registry import seen
+from shuffledp.ball.registry import Given, seen
 from shuffledp.errors import ParameterError
 
 __all__ = ["log_local_delta"]
@@ -23,7 +21,7 @@ _BITS = 256
 _CUT = -800.0
 
 
-def log_local_delta(mechanism: Mapping[str, Any], x0: Any, x1: Any, epsilon: float) -> LogInterval:
+def log_local_delta(mechanism: Given, x0: Any, x1: Any, epsilon: float) -> LogInterval:
     """Ends of log D_eps(R_x0 || R_x1), D_eps(P || Q) = sum (P - e^eps Q)_+; -inf for exactly 0.
 
     Parameters
@@ -45,17 +43,16 @@ def log_local_delta(mechanism: Mapping[str, Any], x0: Any, x1: Any, epsilon: flo
         return log_interval(found.lower(), found.upper())
 
 
-def _divergence(mechanism: Mapping[str, Any], inputs: tuple[Any, Any], eps: arb) -> arb:
-    record = seen(mechanism)
-    if (record.noise or record.power) and inputs[0] == inputs[1]:
+def _divergence(mechanism: Given, inputs: tuple[Any, Any], eps: arb) -> arb:
+    one = seen(mechanism)
+    noise, power = one.added_noise(), one.added_power()
+    if (noise or power) and inputs[0] == inputs[1]:
         raise ParameterError(f"x0, x1 = {inputs!r}: wanted two different inputs")
-    if record.noise is not None:
-        noise = record.noise(mechanism)
-        x0, x1 = check_inputs(mechanism, noise, inputs)
-        return local_delta(mechanism, noise, x0, x1, eps)
-    if record.power is not None:
-        return local_power_delta(record.power(mechanism), inputs, eps)
-    if record.rows is not None:
-        return local_divergence(message_law(mechanism, inputs), eps)
-    law = cut_law(mechanism, inputs, log_cut=_CUT)
-    return local_divergence(finite_law(mechanism, inputs) if law is None else law, eps)
+    if noise is not None:
+        return local_delta(noise, inputs, eps)
+    if power is not None:
+        return local_power_delta(power, inputs, eps)
+    if one.kind == "protocol":
+        return local_divergence(message_law(one, inputs), eps)
+    law = one.cut_law(inputs, log_cut=_CUT)
+    return local_divergence(one.output_law(inputs) if law is None else law, eps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from shuffledp.arithmetic.balls import arb, total
 from shuffledp.ball.densities import check_inputs, pieces
 from shuffledp.ball.laws import cut_law, finite_law
-from shuffledp.ball.registry import seen
+from shuffledp.ball.registry import Given, seen
 from shuffledp.bounds.data_sets import DataSet, most_informative
 from shuffledp.errors import ShuffleDPError
 from shuffledp.kernel.linear_test import DataSets
@@ -27,14 +27,14 @@ _CELLS, _REACH = 30, 4.0
 
 
 def several_sets(
-    mechanism: dict[str, Any], triples: Iterable[tuple[Any, Any, Any]], n: int, changed: int
+    mechanism: Given, triples: Iterable[tuple[Any, Any, Any]], n: int, changed: int
 ) -> list[DataSet]:
     """Data sets of n users of which so many change, in both orders.
 
     Parameters
     ----------
-    mechanism : dict
-        What each user runs, as a table.
+    mechanism : mechanism, or its table
+        What each user runs.
     triples : iterable of tuples
         Inputs x0, x1, x2 that the relation allows.
     n : int
@@ -65,20 +65,19 @@ def several_sets(
     return most_informative(found)
 
 
-def _laws(mechanism: dict[str, Any], inputs: tuple[Any, ...], n: int, changed: int) -> DataSets:
+def _laws(mechanism: Given, inputs: tuple[Any, ...], n: int, changed: int) -> DataSets:
     first, second, other = _rows(mechanism, inputs)
     return DataSets(first, second, changed, [(other, n - changed)])
 
 
-def _rows(mechanism: dict[str, Any], inputs: tuple[Any, ...]) -> list[list[arb]]:
+def _rows(mechanism: Given, inputs: tuple[Any, ...]) -> list[list[arb]]:
     """Probabilities of classes of reports under the three inputs; any map of reports is allowed."""
-    make: Callable[[dict[str, Any]], Any] | None = seen(mechanism).noise
-    if make is None:
+    noise = seen(mechanism).added_noise()
+    if noise is None:
         cut = cut_law(mechanism, inputs, log_cut=_CUT)
         law = finite_law(mechanism, inputs) if cut is None else cut
         return _merged([[one.probability[i] for one in law] for i in range(3)])
-    noise = make(mechanism)
-    x0, x1, x2 = check_inputs(mechanism, noise, inputs)
+    x0, x1, x2 = check_inputs(noise, inputs)
     rows: list[list[arb]] = [[], [], []]
     # Of Laplace noise the laws stand in one ratio beyond the inputs.
     reach = arb(0) if noise.kinked else _REACH / (-2 * noise.quadratic).sqrt()

@@ -18,9 +18,9 @@ import numpy as np
 from shuffledp.arithmetic.balls import arb, ctx, total
 from shuffledp.ball.labels import others_of
 from shuffledp.ball.laws import finite_law
-from shuffledp.ball.outputs import Law, OutputClass, Parameters, largest, positive
+from shuffledp.ball.outputs import Law, OutputClass, largest
 from shuffledp.ball.record import Masses, Others, Pair
-from shuffledp.ball.registry import record_of
+from shuffledp.ball.registry import Given, seen
 from shuffledp.bounds.stealing_screen import (
     Floats,
     Moments,
@@ -118,13 +118,13 @@ class Case:
     unbounded: bool = False
 
 
-def cases_of(mechanism: Parameters, log_least: float) -> Sequence[Case]:
+def cases_of(mechanism: Given, log_least: float) -> Sequence[Case]:
     """One case for each pair that ``others_of`` names, in that order.
 
     Parameters
     ----------
-    mechanism : mapping
-        {"name": ..., **parameters}; "generic" stands for all mechanisms with a local guarantee.
+    mechanism : mechanism, or its table
+        "generic" stands for all mechanisms with a local guarantee.
     log_least : float
         About log of the least delta that will be asked for: unbounded noise is cut off below it.
 
@@ -135,9 +135,9 @@ def cases_of(mechanism: Parameters, log_least: float) -> Sequence[Case]:
     """
     found = others_of(mechanism)
     if found is None or found.how == "span":
-        raise NotCertified(f"label-stealing of {mechanism['name']} is not recomputed")
+        raise NotCertified(f"label-stealing of {seen(mechanism).name} is not recomputed")
     if found.how == "family":
-        return [_of_family(positive(mechanism, "eps0"))]
+        return [_of_family(arb(seen(mechanism).eps0))]
     if found.how == "shifts":
         return [_of_shifts(mechanism, found, pair, log_least) for pair in found.pairs]
     if found.labels is not None:
@@ -155,7 +155,7 @@ class InputCases(Sequence[Case]):
     A case is made when it is asked for.
     """
 
-    def __init__(self, mechanism: Parameters, found: Others) -> None:
+    def __init__(self, mechanism: Given, found: Others) -> None:
         several = found.how == "alike" and len(found.inputs) > 2
         inputs = [*dict.fromkeys(itertools.chain(*found.pairs, found.inputs))]
         law = finite_law(mechanism, inputs)
@@ -287,29 +287,21 @@ def _of_labels(law: Law, labels: list[Label]) -> Case:
     return Case(blanket, first, second, labels)
 
 
-def _of_shifts(mechanism: Parameters, found: Others, pair: Pair, log_least: float) -> Case:
+def _of_shifts(mechanism: Given, found: Others, pair: Pair, log_least: float) -> Case:
     """Section 5.2: labels by x0 - x and x1 - x, of the law that is not clamped."""
-    top, record = mechanism["top"], record_of(mechanism)
-    # A law that is not cut off is two-sided geometric.
-    geometric = record.cut_law is None
-    if geometric and top > _MOST_SPANNING:
+    top, whole = pair[1], seen(mechanism).unclamped()
+    # Of bounded ratios: two-sided geometric.
+    if not found.unbounded and top > _MOST_SPANNING:
         raise NotCertified("label-stealing of discrete noise on so many integers is not recomputed")
-    inputs = tuple(range(top + 1))
-    if record.cut_law is None:
-        law = finite_law(mechanism, inputs)
-    else:
-        cut = max(log_least - _DEEPER, _LEAST_CUT)
-        law = record.cut_law({**mechanism, "clamped": False}, inputs, log_cut=cut)
-        if law is None:
-            raise NotCertified("label stealing: wanted a law of integers that is cut off")
+    inputs, cut = tuple(range(top + 1)), max(log_least - _DEEPER, _LEAST_CUT)
+    law = whole.cut_law(inputs, log_cut=cut) or whole.output_law(inputs)
     gone = [p for one in law if one.beyond for p in one.probability]
-    seen: list[OutputClass] = [one for one in law if not one.beyond]
-    rows = list(zip(*(one.probability for one in seen), strict=True))
-    labels = [
-        _whole((rows[u + x], rows[v + x], rows[x])) for u, v, x in _shifts(top, spanning=geometric)
-    ]
+    kept: list[OutputClass] = [one for one in law if not one.beyond]
+    rows = list(zip(*(one.probability for one in kept), strict=True))
+    shifts = _shifts(top, spanning=not found.unbounded)
+    labels = [_whole((rows[u + x], rows[v + x], rows[x])) for u, v, x in shifts]
     beyond = largest(gone) if gone else None
-    blanket = [one.blanket for one in seen]
+    blanket = [one.blanket for one in kept]
     ends = rows[pair[0]], rows[pair[1]]
     return Case(blanket, *ends, labels, beyond=beyond, unbounded=found.unbounded)
 

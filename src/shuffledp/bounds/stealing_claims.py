@@ -11,6 +11,7 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.ball.labels import others_of
+from shuffledp.ball.registry import Given
 from shuffledp.bounds.interval_ends import IntervalClaims
 from shuffledp.bounds.lone_jump_ends import JumpClaims
 from shuffledp.bounds.stealing import Numbers, log_delta
@@ -32,8 +33,8 @@ class StealingClaims:
 
     Parameters
     ----------
-    mechanism : mapping
-        {"name": ..., **parameters}; "generic" stands for all mechanisms with a local guarantee.
+    mechanism : mechanism, or its table
+        "generic" stands for all mechanisms with a local guarantee.
     n : int
         Users, the victim included, n >= 2.
     log_least : float
@@ -42,9 +43,7 @@ class StealingClaims:
         The claims are by the bound with one large gain kept whole.
     """
 
-    def __init__(
-        self, mechanism: Mapping[str, Any], n: int, log_least: float, *, jump: bool = False
-    ) -> None:
+    def __init__(self, mechanism: Given, n: int, log_least: float, *, jump: bool = False) -> None:
         self._mechanism, self._n, self._log_least = mechanism, n, log_least
         self._bits, self._cases = precision_for(n) + _MORE_BITS, list[Case]()
         found = others_of(mechanism)
@@ -88,7 +87,7 @@ class StealingClaims:
 
 
 def log_delta_stealing(
-    mechanism: Mapping[str, Any],
+    mechanism: Given,
     free: Sequence[Mapping[str, Any]],
     *,
     n: int,

@@ -6,10 +6,11 @@ Floats propose an eps and free numbers; balls certify that point, and a miss say
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import ctx, precision_for
+from shuffledp.ball.registry import Given
 from shuffledp.bounds.stealing import log_delta
 from shuffledp.bounds.stealing_cases import Case, Numbers, cases_of
 from shuffledp.propose.stealing import AllFloats, Floats, Plan, step_of
@@ -52,13 +53,13 @@ class Stealing:
 
     Parameters
     ----------
-    mechanism : mapping
-        {"name": ..., **parameters}; "generic" stands for all mechanisms with a local guarantee.
+    mechanism : mechanism, or its table
+        "generic" stands for all mechanisms with a local guarantee.
     n : int
         Users, the victim included.
     """
 
-    def __init__(self, mechanism: Mapping[str, Any], n: int) -> None:
+    def __init__(self, mechanism: Given, n: int) -> None:
         self._mechanism, self._n, self._bits = mechanism, n, precision_for(n)
         self._made: dict[float, tuple[Sequence[Case], Proposer]] = {}
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.ball.outputs import Parameters, check_inputs, positive, whole
+from shuffledp.ball.outputs import check_inputs
 from shuffledp.bounds.line import AddedNoise, Line, Span
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner
+from shuffledp.randomizers import DiscreteGaussian, DiscreteLaplace, Randomizer
 
 __all__ = ["IntegerLine", "integer_line"]
 
@@ -107,32 +108,31 @@ def _one_output(cell: Cell) -> Cell:
     return Cell(cell.mass, cell.p, cell.q, corner, corner)
 
 
-def integer_line(mechanism: Parameters, inputs: Sequence[int]) -> IntegerLine | None:
+def integer_line(mechanism: Randomizer, inputs: Sequence[int]) -> IntegerLine | None:
     """The line of discrete Laplace or Gaussian noise; None of other mechanisms.
 
     Parameters
     ----------
-    mechanism : {"name": ..., **parameters}
+    mechanism : Randomizer
         What each user runs.
     inputs : sequence of int
         The victim's two values, and the others' value where that is the reference: else it is the
         blanket.
     """
-    name = mechanism["name"]
-    if name not in ("discrete-laplace", "discrete-gaussian"):
+    if not isinstance(mechanism, DiscreteLaplace | DiscreteGaussian):
         return None
-    top = whole(mechanism, "top", 1)
+    top = mechanism.top
     check_inputs(inputs, top + 1)
     x0, x1, *others = (arb(x) for x in inputs)
     third = others[0] if others else None
-    if name == "discrete-laplace":
+    if isinstance(mechanism, DiscreteLaplace):
         # Reports beyond the inputs have one ratio: clamping there changes nothing.
-        scale = top / positive(mechanism, "eps0")
+        scale = top / arb(mechanism.eps0)
         return IntegerLine(IntegerNoise(arb(1), scale, arb(0), arb(top)), x0, x1, third)
-    sigma, margin = mechanism["sigma"], mechanism["margin"]
-    scale = positive(mechanism, "sigma") * arb(2).sqrt()
+    sigma, margin = mechanism.sigma, mechanism.margin
+    scale = arb(sigma) * arb(2).sqrt()
     noise = IntegerNoise(arb(2), scale, arb(0), arb(top), tails=_gaussian_tails(sigma, ctx.prec))
-    clamped = (-margin, top + margin) if mechanism["clamped"] else None
+    clamped = (-margin, top + margin) if mechanism.clamped else None
     return IntegerLine(noise, x0, x1, third, clamped, margin + top <= _SEEN * sigma)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.densities import Noise, check_inputs
 from shuffledp.ball.power import PowerNoise
-from shuffledp.ball.registry import RECORDS
 from shuffledp.bounds.line import AddedNoise, Line
 from shuffledp.laws.integers import integer_line
 from shuffledp.randomizers import GaussianBall, MetricLaplace, Randomizer
@@ -32,17 +31,11 @@ def line_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | None:
         return line_of(randomizer.line, inputs)
     if isinstance(randomizer, MetricLaplace) and not any(isinstance(x, tuple) for x in inputs):
         return line_of(randomizer.unrestricted(), inputs)
-    record = RECORDS.get(randomizer.name)
-    if record is None or (record.noise is None and record.power is None):
+    added = randomizer.added_noise() or randomizer.added_power()
+    if added is None:
         return None
-    table = randomizer.to_dict()
-    if record.power is not None:
-        noise = _of_power(record.power(table))
-    else:
-        noise = _of_noise(record.noise(table)) if record.noise is not None else None
-    if noise is None:
-        return None
-    x0, x1, *others = check_inputs(table, noise, inputs)
+    noise = _of_power(added) if isinstance(added, PowerNoise) else _of_noise(added)
+    x0, x1, *others = check_inputs(added, inputs)
     return Line(noise, x0, x1, others[0] if others else None)
 
 
@@ -54,9 +47,7 @@ def integers_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | Non
     randomizer, inputs
         As for ``line_of``.
     """
-    if randomizer.name not in RECORDS:
-        return None
-    return integer_line(randomizer.to_dict(), inputs)
+    return integer_line(randomizer, inputs)
 
 
 def _of_power(noise: PowerNoise) -> AddedNoise:

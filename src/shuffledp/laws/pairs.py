@@ -11,10 +11,8 @@ from functools import partial
 from typing import Any, Literal
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for
-from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.ball.messages import message_law
 from shuffledp.ball.outputs import Law, OutputClass
-from shuffledp.ball.registry import RECORDS
 from shuffledp.bounds.continuous import CellPair, FixedSource, LineSource
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair
@@ -108,8 +106,11 @@ def is_continuous(randomizer: Randomizer) -> bool:
     parts = randomizer.parts()
     if parts is not None:
         return any(is_continuous(part) for part in parts.randomizers)
-    record = RECORDS.get(randomizer.name)
-    return record is None or record.noise is not None or record.power is not None
+    return (
+        not randomizer.in_files
+        or randomizer.added_noise() is not None
+        or randomizer.added_power() is not None
+    )
 
 
 def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool:
@@ -140,13 +141,9 @@ def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool
 def _class_pair(
     randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Against
 ) -> LawPair:
-    if randomizer.name in RECORDS:
-        table = randomizer.to_dict()
-        name = (repr(sorted(table.items(), key=repr)), repr(inputs))
-        return LawPair(name, n, partial(_recorded, table, inputs), against)
     if isinstance(randomizer, LaplaceBall) and _are_labels(randomizer, inputs):
         return LawPair((randomizer, "labels"), n, partial(_labels, randomizer), against)
-    raise NotCertified(f"{randomizer.name}: wanted a law of finitely many classes of outputs")
+    return LawPair((randomizer, repr(inputs)), n, partial(_made, randomizer, inputs), against)
 
 
 def _are_labels(randomizer: Randomizer, inputs: Sequence[Input]) -> bool:
@@ -159,10 +156,10 @@ def _labels(randomizer: LaplaceBall, log_cut: float) -> Law:
     return label_law(randomizer)
 
 
-def _recorded(table: Mapping[str, Any], inputs: tuple[Input, ...], log_cut: float) -> Law:
-    """The law of a record; where there are infinitely many outputs all but e^log_cut of them."""
-    made = cut_law(table, inputs, log_cut=log_cut)
-    return finite_law(table, inputs) if made is None else made
+def _made(randomizer: Randomizer, inputs: tuple[Input, ...], log_cut: float) -> Law:
+    """Its law; where there are infinitely many outputs all but e^log_cut of them."""
+    made = randomizer.cut_law(inputs, log_cut=log_cut)
+    return randomizer.output_law(inputs) if made is None else made
 
 
 def _cells(randomizer: Randomizer, inputs: tuple[Input, ...], log_cut: float) -> Law:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, total
-from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.ball.outputs import Law
 from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
@@ -103,9 +102,8 @@ def _of_line(line: Line, count: int) -> Cells:
 
 
 def _law(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Law:
-    table = randomizer.to_dict()
-    made = cut_law(table, inputs, log_cut=_CUT)
-    return finite_law(table, inputs) if made is None else made
+    made = randomizer.cut_law(inputs, log_cut=_CUT)
+    return randomizer.output_law(inputs) if made is None else made
 
 
 def _of_classes(law: Law, *, blanket: bool) -> Cells:

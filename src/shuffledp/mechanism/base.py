@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
@@ -12,13 +11,13 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
+from shuffledp.ball.record import CLASSES, Definition
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism.parameters import parameters_of
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.statistics.estimates import shares_of
 from shuffledp.values.described import Described
 
-_REGISTRY: dict[str, type[Mechanism]] = {}
 _MADE_OF_CODE: set[str] = set()
 # Examples for the message where no name is close to the one that was given.
 _WELL_KNOWN = ("k-rr", "rappor", "laplace")
@@ -26,13 +25,14 @@ _WELL_KNOWN = ("k-rr", "rappor", "laplace")
 Kind = TypeVar("Kind", bound="Mechanism")
 
 
-class Mechanism(Described, ABC):
+class Mechanism(Definition, Described, ABC):
     """What every user runs.
 
     Subclasses are frozen dataclasses whose fields declare their parameters (``parameters``), carry
-    the formula of their law in the docstring, and set ``name``, which registers them for the
-    command line and for files; ``listed=False`` keeps one made of code, which has no description,
-    out of both. Nothing else in the package has to hear of a new one.
+    the formula of their law in the docstring and what ``Definition`` asks for in methods, and set
+    ``name``, which registers them for the command line and for files; ``listed=False`` keeps one
+    made of code, which has no description, out of both.
+    Nothing else in the package has to hear of a new one.
 
     Attributes
     ----------
@@ -57,8 +57,7 @@ class Mechanism(Described, ABC):
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__ and not listed:
             _MADE_OF_CODE.add(cls.name)
-        elif "name" in cls.__dict__ and not inspect.isabstract(cls):
-            _REGISTRY[cls.name] = cls
+            cls.in_files = False
 
     def __post_init__(self) -> None:
         """Check the parameters by their rules, in their order, and keep what these return."""
@@ -131,7 +130,13 @@ def mechanism_names(kind: type[Mechanism] = Mechanism) -> tuple[str, ...]:
     kind : type
         ``Randomizer``, ``MultiMessage``, or both.
     """
-    return tuple(sorted(name for name, cls in _REGISTRY.items() if issubclass(cls, kind)))
+    return tuple(
+        sorted(
+            name
+            for name, cls in CLASSES.items()
+            if issubclass(cls, kind) and name not in _MADE_OF_CODE
+        )
+    )
 
 
 def spelled(name: str) -> str:
@@ -147,7 +152,8 @@ def spelled(name: str) -> str:
         return re.sub(r"[-_ ]", "", text).casefold()
 
     meant = plain(name)
-    for one, cls in _REGISTRY.items():
+    for one in mechanism_names():
+        cls = cast("type[Mechanism]", CLASSES[one])
         if meant in {plain(one), *map(plain, cls.aliases)}:
             return one
     return name
@@ -191,7 +197,7 @@ def mechanism_class(name: str, kind: type[Kind] = Mechanism) -> type[Kind]:
     what = f"{_noun(kind)} name"
     if isinstance(name, str) and name in _MADE_OF_CODE:
         raise rejected(what, name, "one that parameters describe: it is made of code")
-    return cast("type[Kind]", _REGISTRY[known_name(what, name, mechanism_names(kind))])
+    return cast("type[Kind]", CLASSES[known_name(what, name, mechanism_names(kind))])
 
 
 def mechanism_from_dict(description: Mapping[str, Any], kind: type[Kind] = Mechanism) -> Kind:

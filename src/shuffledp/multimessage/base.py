@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.ball.record import Rows, WorstPairs
 from shuffledp.bound import Theorem
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
@@ -67,6 +69,7 @@ class MultiMessage(Mechanism):
     """
 
     noun: ClassVar[str] = "protocol"
+    kind: ClassVar[Literal["randomizer", "protocol", "family"]] = "protocol"
     task: ClassVar[str] = "Several messages a user (the shuffler is all they have)"
     exact: ClassVar[bool]
 
@@ -91,6 +94,20 @@ class MultiMessage(Mechanism):
     def rate_word(self) -> int:
         """2^64 times the probability that each of them is sent."""
         return UNIT
+
+    @abstractmethod
+    def _rows(self) -> Rows:
+        """Outputs: probabilities under two values of the victim, and of a blanket message sent."""
+
+    def message_rows(self) -> Rows:
+        """The law of a message; that a blanket message is not sent is an output of its own."""
+        rate = Fraction(self.rate_word, UNIT)
+        rows = [(a, b, rate * w) for a, b, w in self._rows()]
+        return [*rows, (Fraction(0), Fraction(0), 1 - rate)] if rate < 1 else rows
+
+    def worst_pairs(self) -> WorstPairs:
+        """Any two values of a victim are alike."""
+        return WorstPairs(((0, 1),), MULTI_MESSAGE)
 
     @property
     def exchangeable(self) -> bool:

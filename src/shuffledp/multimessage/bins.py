@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.ball.record import Rows
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Domain, Whole
 from shuffledp.multimessage.base import Messages
-from shuffledp.multimessage.dump import UniformBlankets
+from shuffledp.multimessage.dump import UniformBlankets, special_rows
 from shuffledp.randomizers.values import smallest_type, whole_values
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, Step
@@ -63,6 +64,10 @@ class BallsIntoBins(UniformBlankets):
         super().__post_init__()
         if not 2 * self.s <= self.d:
             raise rejected("s", self.s, f"at most d/2 = {self.d // 2} special bins")
+
+    def _rows(self) -> Rows:
+        """Uniform on s special bins."""
+        return special_rows(self.s, self.d)
 
     @property
     def items(self) -> int:

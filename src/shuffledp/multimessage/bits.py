@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.ball.record import Rows
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Whole
 from shuffledp.multimessage.base import (
@@ -34,6 +36,11 @@ class _Bits(MultiMessage):
     def _word(self) -> int:
         """2^64 p."""
         return UNIT // 2
+
+    def _rows(self) -> Rows:
+        """Points 0 and 1; a blanket bit is 1 with probability p."""
+        one, p = Fraction(1), Fraction(self._word, UNIT)
+        return [(one, 0 * one, 1 - p), (0 * one, one, p)]
 
     @property
     def exchangeable(self) -> bool:

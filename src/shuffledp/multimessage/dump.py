@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.ball.record import Rows
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Domain, Whole
 from shuffledp.multimessage.base import (
@@ -80,6 +81,13 @@ class UniformBlankets(MultiMessage):
     def _expected(self) -> float:
         """Blanket messages of a user on average."""
         return self.blankets * (self.rate_word / UNIT)
+
+
+def special_rows(special: int, places: int) -> Rows:
+    """Uniform on some places or on as many others; a blanket message is uniform on all."""
+    share = Fraction(special, places)
+    one, none = Fraction(1), Fraction(0)
+    return [(one, none, share), (none, one, share), (none, none, 1 - 2 * share)]
 
 
 class _Dump(UniformBlankets):
@@ -161,6 +169,10 @@ class PureDUMP(_Dump):
     blankets: Annotated[int, Whole()]
     rate: float = 1.0
 
+    def _rows(self) -> Rows:
+        """The value itself."""
+        return special_rows(1, self.d)
+
     @property
     def _flip(self) -> tuple[float, float, float]:
         return 0.0, 1.0, 0.0
@@ -212,6 +224,13 @@ class MixDUMP(_Dump):
         object.__setattr__(self, "_f_word", word)
         if not Fraction(word, UNIT) * self.d < self.d - 1:
             raise rejected("f", self.f, f"a number below (d-1)/d = {1.0 - 1.0 / self.d:g}")
+
+    def _rows(self) -> Rows:
+        """d-ary randomized response that keeps a value with probability 1 - f."""
+        d, f = self.d, Fraction(self.__dict__["_f_word"], UNIT)
+        other, uniform = f / (d - 1), Fraction(1, d)
+        rest = ((d - 2) * other, (d - 2) * other, (d - 2) * uniform)
+        return [(1 - f, other, uniform), (other, 1 - f, uniform), rest]
 
     @property
     def eps0(self) -> float:

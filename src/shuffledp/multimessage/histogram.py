@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.ball.protocols import ONE_BIT
+from shuffledp.ball.messages import ONE_BIT
+from shuffledp.ball.record import Rows
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Domain, Whole
 from shuffledp.multimessage.base import (
@@ -69,6 +71,19 @@ class CheuZhilyaev(MultiMessage):
         object.__setattr__(self, "_f_word", word)
         if not 2 * word < UNIT:
             raise rejected("f", self.f, "a number below 1/2")
+
+    def _rows(self) -> Rows:
+        """The two bits that differ of RR_f(e_0), RR_f(e_1) and RR_f(0)."""
+        f = Fraction(self.__dict__["_f_word"], UNIT)
+
+        def likely(sent: tuple[int, int], seen: tuple[int, int]) -> Fraction:
+            flips = sum(a != b for a, b in zip(sent, seen, strict=True))
+            return f**flips * (1 - f) ** (2 - flips)
+
+        return [
+            (likely((1, 0), seen), likely((0, 1), seen), likely((0, 0), seen))
+            for seen in ((0, 0), (0, 1), (1, 0), (1, 1))
+        ]
 
     @property
     def eps0(self) -> float:
@@ -171,3 +186,21 @@ class CheuZhilyaev(MultiMessage):
     def with_noise(self, noise: float) -> CheuZhilyaev:
         """Another f."""
         return replace(self, f=noise)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnePublishedBit(CheuZhilyaev, listed=False):
+    """Of two values the bit of the second alone: a lower end for ``CheuZhilyaev`` with d = 2.
+
+    Parameters
+    ----------
+    d, f, blankets
+        As for ``CheuZhilyaev``.
+    """
+
+    name: ClassVar[str] = ONE_BIT
+
+    def _rows(self) -> Rows:
+        """A blanket message is like the first value's."""
+        f = Fraction(self.__dict__["_f_word"], UNIT)
+        return [(1 - f, f, 1 - f), (f, 1 - f, f)]

@@ -4,9 +4,9 @@ Importing this package registers every mechanism by its name; a new one is a new
 class, imported here.
 """
 
+from shuffledp.ball.record import WorstPairs
 from shuffledp.randomizers.base import (
     Randomizer,
-    WorstPairs,
     randomizer_class,
     randomizer_from_dict,
     randomizer_names,

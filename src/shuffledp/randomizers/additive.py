@@ -16,7 +16,8 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.ball.record import WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.interval import HasInterval, interval_input
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import Cells, bits_for, middles, plus, to_lattice

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.bound import Theorem
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
 from shuffledp.neighbours import REPLACEMENT, Relation, records
@@ -23,17 +22,6 @@ from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEst
 Input = Any
 Reports = np.ndarray
 DEFAULT_CELLS = 1 << 15
-
-
-@dataclasses.dataclass(frozen=True)
-class WorstPairs:
-    """Ordered pairs of inputs whose blanket bounds dominate those of all others, and why.
-
-    An ordered pair (x0, x1) stands for D(R_x0 || R_x1).
-    """
-
-    pairs: tuple[tuple[Input, Input], ...]
-    theorem: Theorem
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,10 +60,6 @@ class Randomizer(Mechanism):
     """
 
     noun: ClassVar[str] = "randomizer"
-
-    @abstractmethod
-    def worst_pairs(self) -> WorstPairs:
-        """The ordered pairs an upper bound has to look at."""
 
     @abstractmethod
     def datasets(self) -> tuple[tuple[Input, Input, Input], ...]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -14,16 +16,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.ball.bits import Bit, Bits, Matrix
+from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
+from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.mechanism import Made
-from shuffledp.randomizers.base import Randomizer, Reports, WorstPairs
+from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.chances import choice
 from shuffledp.randomizers.frequency import counted, histogram
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
 from shuffledp.randomness import Choice, RandomSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, shares_of
-from shuffledp.theorems import ALL_PAIRS
+from shuffledp.theorems import ALL_PAIRS, ALL_TRIPLES
 from shuffledp.values.work import Beside
 
 _ROW_SLACK = 1e-9
@@ -31,6 +37,9 @@ _LARGEST_ROWS = 1000
 # Ratios of smaller entries than that are no local guarantee.
 _SMALLEST_ENTRY = 1e-300
 _LARGEST_ENTRIES = 4_000_000
+# Label stealing looks at so many inputs one by one, 132 ordered pairs, in seconds; and at so many,
+# 4,032 pairs, where every input gives every output: nearly all pairs are excluded together then.
+_MOST_INPUTS, _MOST_TOGETHER = 12, 64
 # Rows closer to being linearly dependent than this: frequencies would lose half their digits.
 _LEAST_SINGULAR = 1e-8
 
@@ -165,6 +174,43 @@ class Channel(Randomizer):
         )
         return WorstPairs(pairs or ((0, 1),), ALL_PAIRS)
 
+    # ----------------------------------------------------------------------------- its law
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Rows are inputs, each divided by its exact sum; outputs with the same ratios are one."""
+        check_inputs(inputs, self.items)
+        law = []
+        for values in _CLASSES.of(self)(tuple(inputs)):
+            balls = [rational_ball(v) for v in values]
+            law.append(OutputClass(balls[0], tuple(balls[1:]), None, values))
+        return law
+
+    def others(self) -> Others | None:
+        """Every input with every ordered pair, up to 12 inputs; 64 if no probability is 0."""
+        return all_listed(self.items, everywhere=all(x > 0.0 for row in self.matrix for x in row))
+
+    def one_bit(self) -> Bits | None:
+        """Of two outputs that are used: the rows with the least and the largest share of a 1."""
+        used = [y for y in range(len(self.matrix[0])) if any(row[y] > 0.0 for row in self.matrix)]
+        if len(used) != 2:
+            return None
+        rows = [tuple(Fraction(row[y]) for y in used) for row in self.matrix]
+        shares = [one / (zero + one) for zero, one in rows]
+        low, high = shares.index(min(shares)), shares.index(max(shares))
+        if low == high:
+            return None
+
+        def law(x: int) -> Bit:
+            zero, one = rows[x]
+            return Bit(rational_ball(zero), rational_ball(one))
+
+        return Bits((low, high), law, mirrored=False, outputs=len(self.matrix[0]))
+
+    def output_matrix(self) -> Matrix:
+        """The matrix."""
+        rows = self.matrix
+        return Matrix(len(rows), len(rows[0]), lambda: [[arb(x) for x in row] for row in rows])
+
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Those (x0, x1, x2), x0 < x1, of which the integral of (R_x0 - R_x1)^2/R_x2 is largest.
 
@@ -253,6 +299,40 @@ class Channel(Randomizer):
         return _ESTIMATORS.of(self)
 
 
+def all_listed(inputs: int, *, everywhere: bool) -> Others | None:
+    """All ordered pairs of so many inputs, and all inputs of the others; None where too many.
+
+    ``everywhere``: every input gives every output.
+    """
+    if inputs > (_MOST_TOGETHER if everywhere else _MOST_INPUTS):
+        return None
+    values = tuple(range(inputs))
+    return Others("listed", ALL_TRIPLES, tuple(itertools.permutations(values, 2)), values)
+
+
+def _classes(channel: Channel) -> Callable[[tuple[int, ...]], list[tuple[Fraction, ...]]]:
+    """Blanket and rows of outputs by inputs, those with the same ratios added up."""
+    entries = [[Fraction(x) for x in row] for row in channel.matrix]
+    sums = [sum(row, Fraction(0)) for row in entries]
+    rows = [[x / total for x in row] for row, total in zip(entries, sums, strict=True)]
+
+    # A search for eps asks for the same inputs at several precisions and in both directions.
+    @lru_cache(maxsize=1024)
+    def made(inputs: tuple[int, ...]) -> list[tuple[Fraction, ...]]:
+        merged: dict[tuple[Fraction, ...], list[Fraction]] = {}
+        for column in zip(*rows, strict=True):
+            chosen = (min(column), *(column[x] for x in inputs))
+            if not any(chosen):
+                continue
+            total = sum(chosen)
+            key = tuple(c / total for c in chosen)
+            before = merged.get(key, [Fraction(0)] * len(key))
+            merged[key] = [a + b for a, b in zip(before, chosen, strict=True)]
+        return [tuple(values) for values in merged.values()]
+
+    return made
+
+
 def _estimator(channel: Channel) -> Array:
     """W, shape (inputs, outputs): W[v, y] is what output y says for the frequency of v."""
     rows = channel.probabilities
@@ -273,6 +353,9 @@ def _estimator(channel: Channel) -> Array:
 
 
 _ESTIMATORS: Beside[Channel, Array] = Beside(_estimator)
+_CLASSES: Beside[Channel, Callable[[tuple[int, ...]], list[tuple[Fraction, ...]]]] = Beside(
+    _classes
+)
 
 
 def _whole(entry: float) -> int:

@@ -13,14 +13,10 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import Made
-from shuffledp.randomizers.base import (
-    Input,
-    Randomizer,
-    WorstPairs,
-    randomizer_from_dict,
-)
+from shuffledp.randomizers.base import Input, Randomizer, randomizer_from_dict
 
 U = UNIT_ROUNDOFF
 MOST_PAIRS = 4096

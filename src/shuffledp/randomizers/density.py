@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp._check import exact
 from shuffledp.arithmetic.floats import Array
+from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism import (
     IntervalHigh,
@@ -26,7 +27,7 @@ from shuffledp.mechanism import (
     Whole,
 )
 from shuffledp.randomizers.additive import finite_reports, places
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
 from shuffledp.randomizers.density_grid import PLACES, Grid, density_grid
 from shuffledp.randomizers.density_law import Shape, called, density_law, middle_half, reaches
 from shuffledp.randomizers.law import StatedLaw
@@ -131,6 +132,7 @@ class Density(MeanRandomizer, listed=False):
     True
     """
 
+    in_files: ClassVar[bool] = False
     name: ClassVar[str] = "density"
     summary: ClassVar[str] = (
         "noise of your own on an interval, by density and distribution function"

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.ball.lattice import gaussian_law
+from shuffledp.ball.outputs import Law
+from shuffledp.ball.record import Others
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Number, Switch, Whole
 from shuffledp.randomizers.exact import discrete_gaussian
@@ -22,12 +27,17 @@ from shuffledp.randomizers.lattice import (
 )
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomness import RandomSource
+from shuffledp.theorems import SHIFTED_TRIPLES
 
 U = UNIT_ROUNDOFF
 _MOST_INTEGERS = 1 << 22
 _SMALLEST_MASS = 1e-300
 # e^-691 < 1e-300.
 _FARTHEST = 691.0
+
+
+# Largest input up to which label stealing looks at all shifts that may matter: 460 of them.
+_MOST_SHIFTS = 28
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +81,29 @@ class DiscreteGaussian(LatticeNoise):
             raise rejected("margin", self.margin, "0 where reports are not clamped")
         size = self.top + 2 * self._reach + 1
         _check.count("integers, top + 75 sigma,", size, high=_MOST_INTEGERS)
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Integers one by one, but those that are next to never sent."""
+        return gaussian_law(self.top, arb(self.sigma), inputs, margin=self._ends)
+
+    def cut_law(self, inputs: Sequence[Any], *, log_cut: float) -> Law:
+        """Integers one by one, up to the cut."""
+        sigma = arb(self.sigma)
+        return gaussian_law(self.top, sigma, inputs, margin=self._ends, log_cut=log_cut)
+
+    @property
+    def _ends(self) -> int | None:
+        return self.margin if self.clamped else None
+
+    def others(self) -> Others | None:
+        """All shifts that may matter, on few integers."""
+        if self.top > _MOST_SHIFTS:
+            return None
+        return Others("shifts", SHIFTED_TRIPLES, self.worst_pairs().pairs, unbounded=True)
+
+    def unclamped(self) -> DiscreteGaussian:
+        """Whose reports these are, processed further where they are clamped."""
+        return replace(self, clamped=False, margin=0)
 
     @property
     def _margin(self) -> int:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.lattice import geometric_law
+from shuffledp.ball.outputs import Law
+from shuffledp.ball.record import Others
 from shuffledp.mechanism import LocalEpsilon, Switch
 from shuffledp.randomizers.exact import two_sided_geometric
 from shuffledp.randomizers.lattice import (
@@ -20,6 +25,7 @@ from shuffledp.randomizers.lattice import (
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.noise import check_step
 from shuffledp.randomness import RandomSource
+from shuffledp.theorems import SHIFTED_TRIPLES
 
 U = UNIT_ROUNDOFF
 
@@ -56,6 +62,14 @@ class DiscreteLaplace(LatticeNoise):
     top: Top
     eps0: LocalEpsilon
     clamped: Switch = False
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Outputs up to 0 have the same ratios, and so have those from top on."""
+        return geometric_law(self.top, arb(self.eps0), inputs)
+
+    def others(self) -> Others:
+        """All shifts that span the range."""
+        return Others("shifts", SHIFTED_TRIPLES, self.worst_pairs().pairs)
 
     @property
     def rate(self) -> float:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.bits import Bits, bits_between
+from shuffledp.ball.levels import Favours, two_levels
+from shuffledp.ball.outputs import Law
+from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.levels import place
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -21,7 +28,7 @@ from shuffledp.randomizers.values import real_values, whole_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import hoeffding_ends
 from shuffledp.statistics.estimates import Aggregate
-from shuffledp.theorems import LEAST_OVERLAP
+from shuffledp.theorems import LEAST_OVERLAP, MIXED_TRIPLES
 
 _HALF = b"\x80"
 _LARGEST_SCALE = 1e150
@@ -90,6 +97,11 @@ class IntervalMean(MeanRandomizer):
             seen = (float(second) / self.half**2 - none) / (1.0 + slope)
             square = min(max(seen, mean * mean), 1.0)
         return self.half**2 * self._spread(square)
+
+    def _exact_places(self, inputs: Sequence[Any]) -> list[Fraction]:
+        """Where in the interval inputs lie, from 0 to 1, exactly."""
+        low, high = self.low, self.high
+        return [place(_check.real("input", x, low=low, high=high), low, high) for x in inputs]
 
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
@@ -191,9 +203,34 @@ class Duchi(IntervalMean):
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         return bits(self._places(values), self.eps0, source)
 
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Two outputs."""
+        eps0 = arb(self.eps0)
+        return two_levels(bit_parts(self._exact_places(inputs), eps0, arb(1)), eps0)
+
+    def others(self) -> Others:
+        """Mixtures of the two ends."""
+        return mixed(self)
+
+    def one_bit(self) -> Bits:
+        """Of the two ends."""
+        return bits_between(self.eps0, self.low, self.high, numbers=True)
+
     def _unbiased(self, reports: ArrayLike) -> Floats:
         sign = 2.0 * whole_reports(reports, 2) - 1.0
         return self.middle + self.half * self.scale * sign
+
+
+def bit_parts(places: Sequence[Fraction], eps0: arb, share: arb) -> list[tuple[arb, Favours]]:
+    """P(1) = (1 + (e^eps0 - 1) a)/(e^eps0 + 1) for places a, in a share of all reports."""
+    base = share / (eps0.exp() + 1)
+    return [(base, tuple(places)), (base, tuple(1 - a for a in places))]
+
+
+def mixed(mechanism: IntervalMean) -> Others:
+    """Every law is a mixture of those of the two ends."""
+    ends = (mechanism.low, mechanism.high)
+    return Others("mixed", MIXED_TRIPLES, (ends,), ends)
 
 
 def bits(places: Floats, eps0: float, source: RandomSource) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -11,9 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.bits import Bits, Matrix, bits_between
+from shuffledp.ball.levels import flags, two_levels
+from shuffledp.ball.outputs import Law, check_inputs
+from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import LocalEpsilon, Made
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
+from shuffledp.randomizers.channel import all_listed
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, histogram
 from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
@@ -163,6 +170,44 @@ class Extremal(FrequencyRandomizer):
         np.fill_diagonal(common, self.favoured + 1)
         x0, x1 = (int(x) for x in np.unravel_index(int(common.argmin()), common.shape))
         return WorstPairs(((x0, x1),), LEAST_COMMON)
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Outputs by which of the inputs they are favoured.
+
+        An output that all inputs favour has the blanket e^eps0/Z, and ratios one.
+        """
+        check_inputs(inputs, self.items)
+        eps0, ones = arb(self.eps0), self.favoured
+        total = ones * eps0.exp() + (self.outputs - ones)
+        counts: dict[tuple[bool, ...], int] = {}
+        for column in zip(*self.pattern, strict=True):
+            key = (all(column), *(not all(column) and column[x] == 1 for x in inputs))
+            counts[key] = counts.get(key, 0) + 1
+        parts = [
+            (count * (eps0.exp() if by_all else arb(1)) / total, flags(key))
+            for (by_all, *key), count in counts.items()
+        ]
+        return two_levels(parts, eps0)
+
+    def others(self) -> Others | None:
+        """All inputs, with all ordered pairs: every input gives every output."""
+        return all_listed(self.items, everywhere=True)
+
+    def one_bit(self) -> Bits | None:
+        """Of two outputs, each favoured by somebody."""
+        if self.outputs != 2 or set(self.pattern) != {(0, 1), (1, 0)}:
+            return None
+        low, high = self.pattern.index((1, 0)), self.pattern.index((0, 1))
+        return bits_between(self.eps0, low, high)
+
+    def output_matrix(self) -> Matrix:
+        """e^eps0 where the pattern has a 1."""
+
+        def weights() -> list[list[arb]]:
+            grow = arb(self.eps0).exp()
+            return [[grow if hit else arb(1) for hit in row] for row in self.pattern]
+
+        return Matrix(self.items, self.outputs, weights)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """The pair with the least in common; all others hold each of the inputs, up to 100."""

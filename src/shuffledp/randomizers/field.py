@@ -1,21 +1,17 @@
-"""Vectors over a finite field: which hyperplanes hold which of them.
+"""Vectors over a field of a prime number q of elements: which hyperplanes hold which of them.
 
-An element is a number 0 .. q-1 as ``galois`` says, a vector a row of such numbers.
+An element is a number 0 .. q-1, a vector a row of such numbers; arithmetic is modulo q.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.randomizers import galois
-from shuffledp.randomizers.galois import Field, Integers
-
+Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 # Blocks of reports: constants (users,), coefficients (users, m) and how often each report occurs.
 Blocks = Callable[[], Iterator[tuple[Integers, Integers, Any]]]
@@ -38,37 +34,22 @@ def digits(numbers: npt.ArrayLike, q: int, m: int) -> Integers:
     return found
 
 
-def rank(vectors: Sequence[Sequence[int]], q: int) -> int:
-    """Dimension of what the vectors span, by elimination without division."""
-    space = galois.field(q)
-    rows = np.array(vectors, dtype=np.int64)
-    found = 0
-    while rows.any():
-        # Rows that the first one with an element in the first column that has any clears of it.
-        column = int(np.argmax(rows.any(axis=0)))
-        pivot = int(np.argmax(rows[:, column] != 0))
-        first, rows = rows[pivot], np.delete(rows, pivot, axis=0)
-        taken = space.multiply(space.negative(rows[:, column])[:, None], first)
-        rows = space.add(space.multiply(rows, first[column]), taken)
-        found += 1
+def dot(a: Integers, b: Integers, q: int) -> Integers:
+    """Products of rows, shape (users,); single products are below 2^62."""
+    found = np.zeros(len(a), dtype=np.int64)
+    for x, y in zip(a.T, b.T, strict=True):
+        found = (found + x.astype(np.int64) * y) % q
     return found
 
 
-def hits(vectors: Sequence[Sequence[int]], q: int) -> dict[tuple[bool, ...], int]:
-    """How many vectors are orthogonal to exactly these of the given ones, by which.
-
-    To those of a set T and perhaps to more of them are q^(m - rank T), m the dimension; taking
-    away what hits more (Moebius inversion over the sets) leaves those that hit T alone.
-    """
-    count, m = len(vectors), len(vectors[0])
-    found = {
-        flags: q ** (m - rank([v for v, hit in zip(vectors, flags, strict=True) if hit], q))
-        for flags in itertools.product((False, True), repeat=count)
-    }
-    for j in range(count):
-        for flags in found:
-            if not flags[j]:
-                found[flags] -= found[(*flags[:j], True, *flags[j + 1 :])]
+def inverse(a: Integers, q: int) -> Integers:
+    """a^(q - 2): what a has to be multiplied by for 1."""
+    found, power = np.ones_like(a), a
+    exponent = max(q - 2, 1)
+    while exponent:
+        if exponent & 1:
+            found = found * power % q
+        power, exponent = power * power % q, exponent >> 1
     return found
 
 
@@ -82,11 +63,10 @@ def supporters(reports: Blocks, q: int, m: int, items: Integers) -> Integers:
     the field, reports are counted by (s, low coefficients y), a table of q^(r+1) entries, and
 
         #{s + w . y = 0}  =  (1/q) sum_c F[c, c w],
-        F[c, d]  =  sum_{s, y} X(c s + d . y) table[s, y],    X(v) = e^{-2 pi i Tr(v)/p},
+        F[c, d]  =  sum_{s, y} X(c s + d . y) table[s, y],    X(v) = e^{-2 pi i v/q},
 
-    for all w of r digits at once: X is an additive character (Tr the trace to the field of p
-    elements; v itself if q = p), so that the sum over c of X(c v) is q for v = 0, else 0. Reports
-    and a table are all that is held, never reports times items.
+    for all w of r digits at once: the sum over c of X(c v) is q for v = 0, else 0. Reports and a
+    table are all that is held, never reports times items.
 
     Parameters
     ----------
@@ -118,12 +98,12 @@ def _low_digits(q: int, m: int, count: int) -> int:
 
 def _of_head(reports: Blocks, q: int, head: Integers, r: int) -> Integers:
     """Of all items with these high digits, by their r low ones."""
-    high, space = head.shape[1], galois.field(q)
+    high = head.shape[1]
     places = q ** np.arange(r, -1, -1)
     table = np.zeros(q ** (r + 1) if r else 1)
     for constants, coefficients, times in reports():
         known = np.broadcast_to(head, (len(constants), high))
-        s = space.add(constants, space.dot(coefficients[:, :high], known))
+        s = (constants + dot(coefficients[:, :high], known, q)) % q
         if not r:
             table[0] += np.count_nonzero(s == 0) if times is None else times[s == 0].sum()
             continue
@@ -131,44 +111,20 @@ def _of_head(reports: Blocks, q: int, head: Integers, r: int) -> Integers:
         table += np.bincount(codes, weights=times, minlength=table.size)
     if not r:
         return table.astype(np.int64)
-    return _solutions(table, space, r)
+    return _solutions(table, q, r)
 
 
-def _solutions(table: Floats, space: Field, r: int) -> Integers:
+def _solutions(table: Floats, q: int, r: int) -> Integers:
     """Sum of table[y, s] over s + w . y = 0, for all w; table and sums in rows, as numbers.
 
     The table's numbers are whole and their sum N; rounding errs by less than 100 N 2^-53, which
-    is far below 1/2 for all N < 2^40 (for p = 2 there is none). F[c, c w] and F[-c, -c w] are
-    conjugate: of each such two the one is taken whose last digit is in the half that is kept.
+    is far below 1/2 for all N < 2^40. F[c, c w] and F[-c, -c w] are conjugate: of each such two the
+    one is taken whose last digit, c, is in the half that the transform keeps.
     """
-    q, p = space.q, space.p
-    half = p // 2 + 1
-    spectrum = _spectrum(table, p).reshape((q,) * r + (q // p * half,))
-    elements = np.arange(q)
-    opposite, places = space.negative(elements), space.dual(elements)
-    groups, digit = np.divmod(places, p)
-    # A last digit of 0 is that of both.
-    taken = np.where(digit == 0, elements <= opposite, digit < half)
+    spectrum = np.fft.rfftn(table.reshape((q,) * (r + 1)))
     total = np.zeros((q,) * r)
-    for c in elements[taken]:
-        along = places[space.multiply(c, elements)]
-        share = 1.0 if c == opposite[c] else 2.0
-        part = spectrum[..., groups[c] * half + digit[c]][np.ix_(*[along] * r)]
-        total += share * np.real(part)
+    for c in range(q // 2 + 1):
+        along = c * np.arange(q) % q
+        share = 1.0 if 2 * c % q == 0 else 2.0
+        total += share * np.real(spectrum[..., c][np.ix_(*[along] * r)])
     return np.rint(total / q).astype(np.int64).ravel()
-
-
-def _spectrum(table: Floats, p: int) -> npt.NDArray[Any]:
-    """Sums of table[k] e^{-2 pi i (k . l)/p} by the digits of k and l to base p, as one row.
-
-    l in ascending order, of its last digits 0 .. p//2 alone. For p = 2 they are real (Hadamard's).
-    """
-    places = round(math.log(table.size, p))
-    if p != 2:
-        return np.fft.rfftn(table.reshape((p,) * places)).ravel()
-    found = table
-    for _ in range(places):
-        # The last digit, transformed, becomes the first one: all of them, and they are in order.
-        zero, one = found.reshape(-1, 2).T
-        found = np.concatenate((zero + one, zero - one))
-    return found

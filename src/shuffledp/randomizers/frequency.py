@@ -11,11 +11,13 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.values import whole_values
 from shuffledp.statistics.counts import Counts, Step
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
+from shuffledp.theorems import SYMMETRIC_PAIRS, Theorem
 
 Floats = npt.NDArray[np.floating[Any]]
 _SMALLEST_GAP = 1e-150
@@ -144,6 +146,28 @@ class FrequencyRandomizer(ItemRandomizer):
         rates = self.support
         usable_gap(self.name, rates.gap)
         return rates
+
+
+class AlikeItems(FrequencyRandomizer):
+    """A mechanism whose law a permutation of the items carries into that of the permuted outputs.
+
+    Subclasses give the theorem that says so of pairs.
+    """
+
+    pairs_alike: ClassVar[Theorem] = SYMMETRIC_PAIRS
+
+    @property
+    def alike(self) -> int:
+        """All items."""
+        return self.items
+
+    def worst_pairs(self) -> WorstPairs:
+        """(0, 1): all pairs are alike, in both directions."""
+        return WorstPairs(((0, 1),), self.pairs_alike)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """All others hold x0, x1 or a third value: by symmetry there is no other case."""
+        return tuple((0, 1, x2) for x2 in range(min(self.items, 3)))
 
 
 def usable_gap(name: str, gap: float) -> float:

@@ -13,18 +13,23 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.ball.densities import Noise
+from shuffledp.ball.noises import gaussian_noise
+from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Positive
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomizers.noise import FARTHEST_NORMAL, normal_cells, to_lattice
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import END_POINTS
+from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES
 
 U = UNIT_ROUNDOFF
 _LARGEST_DISTANCE = 1e4
 _ROUNDS = 20
+# Label stealing is not tried for sigma below 0.3 of the interval: ratios are too heavy for it.
+_LARGEST_STEALING = 1.0 / 0.3
 # Steps of the lattice of reports: at least 2^30 and at most 2^57 to sigma, 2^40 to the interval.
 _FINEST, _COARSEST, _STEPS = 57, 30, 40
 _FEWEST_STEPS = 2**20
@@ -134,6 +139,16 @@ class Gaussian(MeanRandomizer):
     def _unbiased(self, reports: ArrayLike) -> Array:
         reach = (FARTHEST_NORMAL + 1) * self.noise
         return real_values(reports, self.low - reach, self.high + reach, name="reports")
+
+    def added_noise(self) -> Noise:
+        """Normal noise of deviation sigma."""
+        return gaussian_noise(self.sigma, self.low, self.high)
+
+    def others(self) -> Others | None:
+        """Triples that span the interval; None for very narrow noise."""
+        if self.distance > _LARGEST_STEALING:
+            return None
+        return Others("span", SPANNING_TRIPLES, self.worst_pairs().pairs, unbounded=True)
 
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""

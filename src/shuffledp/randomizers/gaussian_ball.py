@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Positive, Whole
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.law import StatedLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -72,6 +73,7 @@ class GaussianBall(MeanRandomizer):
     """
 
     task: ClassVar[str] = "Means of vectors"
+    in_files: ClassVar[bool] = False
     name: ClassVar[str] = "gaussian-ball"
     summary: ClassVar[str] = "Gaussian noise for vectors in a Euclidean ball"
     d: Annotated[int, Whole(low=2, high=LARGEST_DIMENSION)]

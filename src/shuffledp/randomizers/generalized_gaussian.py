@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.ball.noises import generalized_noise
+from shuffledp.ball.power import PowerNoise as PowerDensity
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
 from shuffledp.randomizers.additive import LARGEST_EXPONENT, AdditiveNoise, Noise
 from shuffledp.randomizers.noise import Cells
@@ -76,6 +78,10 @@ class GeneralizedGaussian(AdditiveNoise):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check.real("(high - low)/scale", self.distance, low=1e-9, high=_LARGEST_DISTANCE)
+
+    def added_power(self) -> PowerDensity:
+        """Density exp(-|z/scale|^shape)."""
+        return generalized_noise(self.shape, self.scale, self.low, self.high)
 
     @property
     def distance(self) -> float:

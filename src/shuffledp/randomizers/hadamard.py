@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -10,14 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.outputs import Law, check_inputs, hit_or_miss
+from shuffledp.ball.record import WorstPairs
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.frequency import ItemRandomizer, counted, histogram, usable_gap
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, Groups, Step, likely, possible
-from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, Law, shares_of
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, shares_of
 from shuffledp.theorems import HADAMARD_PAIRS, OTHER_BLOCK, SYMMETRIC_PAIRS
 from shuffledp.values.described import ByContent
 
@@ -182,6 +186,36 @@ class HadamardResponse(ItemRandomizer):
 
     # ------------------------------------------------------------------------------- the law
 
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Columns by the inputs whose block and row they are even in."""
+        eps0, size = arb(self.eps0), 2 * self.half_block
+        check_inputs(inputs, self.domain)
+        total = eps0.exp() * self.half_block + (self.columns - self.half_block)
+        distinct = sorted(set(inputs))
+        counts: dict[tuple[bool, ...], int] = {}
+        held = {x % self.blocks for x in distinct}
+        for block in held:
+            inside = [x % self.blocks == block for x in distinct]
+            rows = [x // self.blocks + 1 for x in distinct if x % self.blocks == block]
+            for parities, count in _parity_counts(rows, size).items():
+                even = iter(parities)
+                hits = tuple(here and next(even) for here in inside)
+                counts[hits] = counts.get(hits, 0) + count
+        nobody = tuple(False for _ in distinct)
+        counts[nobody] = counts.get(nobody, 0) + (self.blocks - len(held)) * size
+        everything = None
+        if self.blocks == 1:
+            # Rows 1, 2, 4, .. are all in use, and a column they all hit has no bit set: only column
+            # 0 is hit by every input. Of several blocks every column is missed by some input.
+            counts[tuple(True for _ in distinct)] -= 1
+            everything = eps0.exp() / total
+
+        def blanket(hits: tuple[bool, ...]) -> arb | None:
+            columns = counts.get(hits, 0)
+            return columns / total if columns else None
+
+        return hit_or_miss(inputs, eps0, blanket, everything)
+
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): with B = 1 or B = domain all pairs are alike, else two blocks are worst.
 
@@ -261,7 +295,7 @@ class HadamardResponse(ItemRandomizer):
         law = self._law(sums.sums, n)
         return FrequencyEstimate(frequencies, errors, n, law)
 
-    def _law(self, sums: np.ndarray, n: int) -> Law | None:
+    def _law(self, sums: np.ndarray, n: int) -> Counts | InBlocks | None:
         """Of even less odd reports: exact with one block or a block for each item.
 
         Else it depends on how many users have an item of the same block, which the law takes from
@@ -318,6 +352,20 @@ class HadamardResponse(ItemRandomizer):
         # With one block nobody is elsewhere.
         other = same if self.blocks == 1 else 2.0 * self._total() / gain / gain
         return share * own + (block - share) * same + (1.0 - block) * other
+
+
+def _parity_counts(rows: Sequence[int], size: int) -> dict[tuple[bool, ...], int]:
+    """How many columns y < size have each pattern of even parities of r & y.
+
+    The parities are a linear map over GF(2): its image is spanned by the images of the unit
+    vectors, and every point of the image has equally many preimages.
+    """
+    image = {0}
+    for b in range(size.bit_length() - 1):
+        odd = sum(1 << i for i, r in enumerate(rows) if r >> b & 1)
+        image |= {point ^ odd for point in image}
+    per_point = size // len(image)
+    return {tuple(not point >> i & 1 for i in range(len(rows))): per_point for point in image}
 
 
 def _odd(x: np.ndarray) -> np.ndarray:

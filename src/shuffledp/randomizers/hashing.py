@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.outputs import Law, check_inputs, hit_or_miss
 from shuffledp.mechanism import Domain, LocalEpsilon, Positive, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs
-from shuffledp.randomizers.discrete import third_inputs
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
+from shuffledp.randomizers.base import Reports
+from shuffledp.randomizers.frequency import AlikeItems, Support
 from shuffledp.randomizers.krr import respond
 from shuffledp.randomizers.values import blocks, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import HASHED_PAIRS
+from shuffledp.theorems import HASHED_PAIRS, Theorem
 
 # Items whose hash values are tabulated together, 2^8 of them, for so many users: with values of a
 # byte the table is 2 MB, which a core's cache holds.
@@ -26,7 +28,7 @@ _USERS = 1 << 13
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalHash(FrequencyRandomizer):
+class LocalHash(AlikeItems):
     """Local hashing: a random h: [domain] -> [l], then l-RR of h(x); (h, z) is sent.
 
     R_x(h, z) = (1/#h) (e^eps0 if z = h(x) else 1) / (e^eps0 + l - 1). The law is that of a
@@ -55,6 +57,8 @@ class LocalHash(FrequencyRandomizer):
 
     name: ClassVar[str] = "local-hash"
     summary: ClassVar[str] = "local hashing with l hash values"
+    # No worse than under a uniformly random function.
+    pairs_alike: ClassVar[Theorem] = HASHED_PAIRS
     domain: Domain
     l: Annotated[int, Whole(low=2)]
     eps0: LocalEpsilon
@@ -148,13 +152,29 @@ class LocalHash(FrequencyRandomizer):
             np.minimum(more, more - kind.type(self.l), out=table[1 << j : 2 << j])
         return table.astype(smallest_type(self.l), copy=False)
 
-    def worst_pairs(self) -> WorstPairs:
-        """(0, 1): all pairs are alike, and no worse than under a uniformly random function."""
-        return WorstPairs(((0, 1),), HASHED_PAIRS)
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Uniform h: [domain] -> [l]; the output (h, z) hits x if z = h(x).
 
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others hold x0, x1 or a third value: by symmetry there is no other case."""
-        return third_inputs(self.domain)
+        There are l^domain functions, and for a given value each input is hit by 1/l of them,
+        independently over the inputs.
+        """
+        l, eps0 = self.l, arb(self.eps0)
+        check_inputs(inputs, self.domain)
+        total = eps0.exp() + (l - 1)
+        hit = arb(1) / l
+        rest = self.domain - len(set(inputs))
+
+        def blanket(hits: tuple[bool, ...]) -> arb | None:
+            share = arb(1)
+            for one in hits:
+                share = share * (hit if one else 1 - hit)
+            if all(hits):
+                if rest == 0:
+                    return None
+                share = share * (1 - hit**rest)
+            return l * share / total
+
+        return hit_or_miss(inputs, eps0, blanket, l * hit**self.domain * eps0.exp() / total)
 
 
 @dataclass(frozen=True, kw_only=True)

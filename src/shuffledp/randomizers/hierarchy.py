@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,15 +14,11 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.ball.outputs import Law, check_inputs
+from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, OneOf, Whole, parameters_of
-from shuffledp.randomizers.base import (
-    Parts,
-    Randomizer,
-    Reports,
-    WorstPairs,
-    randomizer_class,
-)
+from shuffledp.randomizers.base import Parts, Randomizer, Reports, randomizer_class
 from shuffledp.randomizers.composed import Options, PartsRandomizer
 from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.randomizers.parallel import (
@@ -27,12 +26,13 @@ from shuffledp.randomizers.parallel import (
     sample_one_of,
     words_of,
 )
+from shuffledp.randomizers.part_laws import masses_beside, one_of_law
 from shuffledp.randomizers.sampled import sampled_variance
 from shuffledp.randomizers.tree import Tree
 from shuffledp.randomizers.values import whole_values
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import Aggregate, PartsAggregate, parts_of
-from shuffledp.theorems import JOINT_PAIRS
+from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -129,6 +129,28 @@ class Hierarchy(PartsRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The first and the last value: different nodes at every level."""
         return WorstPairs(((0, self.domain - 1),), JOINT_PAIRS)
+
+    @property
+    def _exact_shares(self) -> tuple[Fraction, ...]:
+        return tuple(Fraction(word, _UNIT) for word in self.__dict__["_words"])
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """The node of one level, and which level."""
+        check_inputs(inputs, self.domain)
+        rows = [self.part_inputs(x) for x in inputs]
+        return one_of_law(self.randomizers, self._exact_shares, rows)
+
+    def others(self) -> Others:
+        """Values in different nodes of all levels."""
+        return Others("parts", PART_TRIPLES, self.worst_pairs().pairs, labels=self._labels)
+
+    def _labels(self) -> Iterator[list[Masses]]:
+        """A third value leaves one of the two at some level; of two nodes there is no third."""
+        sizes = self.tree.sizes
+        for depth, own in itertools.product(range(len(sizes) + 1), (0, 1)):
+            row = [own] * depth + [2] * (len(sizes) - depth)
+            if all(x < size for x, size in zip(row, sizes, strict=True)):
+                yield masses_beside(self.randomizers, self._exact_shares, row)
 
     def options(self) -> Options:
         """By the symmetry of every level."""

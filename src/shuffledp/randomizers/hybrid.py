@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.levels import two_levels
+from shuffledp.ball.outputs import Law
+from shuffledp.ball.record import Masses, Others
+from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.duchi import IntervalMean, bits, usable
+from shuffledp.randomizers.duchi import IntervalMean, bit_parts, bits, mixed, usable
 from shuffledp.randomizers.means import Floats
-from shuffledp.randomizers.piecewise import moment, spread
+from shuffledp.randomizers.piecewise import corner_labels, moment, spread, window_parts
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
+from shuffledp.theorems import CORNER_TRIPLES
 
 _SLACK = 1e-9
 _ROOT = 405.0 * math.sqrt(241.0)
@@ -77,6 +85,39 @@ class Hybrid(IntervalMean):
             return bit
         rest = math.exp(-0.5 * self.eps0)
         return self.share * moment(square, self.eps0) + rest * bit
+
+    @property
+    def _only_bit(self) -> bool:
+        """Whether it is Duchi's alone: eps0 below the turning point."""
+        root = 405 * arb(241).sqrt()
+        turning = ((2 * (6353 - root).root(3) + 2 * (6353 + root).root(3) - 5) / 27).log()
+        eps0 = arb(self.eps0)
+        if not (eps0 > turning or eps0 < turning):
+            raise NotCertified("hybrid: eps0 is too close to the turning point")
+        return bool(eps0 < turning)
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Above the turning point piecewise with probability 1 - 1/w, else Duchi's."""
+        eps0, places = arb(self.eps0), self._exact_places(inputs)
+        if self._only_bit:
+            return two_levels(bit_parts(places, eps0, arb(1)), eps0)
+        rest, starts = (-eps0 / 2).exp(), [(a, Fraction(0)) for a in places]
+        # The two have different outputs: no output is both.
+        return [
+            *two_levels(window_parts(starts, eps0, 1 - rest), eps0),
+            *two_levels(bit_parts(places, eps0, rest), eps0),
+        ]
+
+    def others(self) -> Others:
+        """As for Duchi's where it is that alone; else the labels' laws by corners."""
+        if self._only_bit:
+            return mixed(self)
+        eps0 = self.eps0
+
+        def labels() -> Iterator[list[Masses]]:
+            return corner_labels(arb(eps0), 1 / (arb(eps0) / 2).exp())
+
+        return Others("corners", CORNER_TRIPLES, self.worst_pairs().pairs, labels=labels)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         places = self._places(values)

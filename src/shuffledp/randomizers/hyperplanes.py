@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp.arithmetic.balls import nmod_mat
+from shuffledp.ball.outputs import check_inputs
+from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.mechanism import Domain, LocalEpsilon
-from shuffledp.randomizers.base import WorstPairs
 from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.randomizers.primes import field_size
-from shuffledp.theorems import HYPERPLANE_PAIRS
+from shuffledp.theorems import HYPERPLANE_PAIRS, HYPERPLANE_TRIPLES
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -43,6 +46,33 @@ class HyperplaneResponse(FrequencyRandomizer):
     @abstractmethod
     def normals(self, inputs: Sequence[int]) -> list[list[int]]:
         """Vectors of inputs, of which reports take the product with their own."""
+
+    def others(self) -> Others:
+        """0 and 1, the pair; a third input on the line through these and one off it."""
+        return Others("alike", HYPERPLANE_TRIPLES, ((0, 1),), self._others)
+
+    def orthogonal(self, inputs: Sequence[Any]) -> dict[tuple[bool, ...], int]:
+        """Numbers of vectors orthogonal to exactly these normals of different inputs, by which.
+
+        q^(m - rank) are orthogonal to all of a set and perhaps to more; inclusion and exclusion
+        over the sets that contain it leaves those orthogonal to no more.
+        """
+        check_inputs(inputs, self.domain)
+        normals = self.normals(inputs)
+        q, m = self.size, len(normals[0])
+        at_least: dict[tuple[bool, ...], int] = {}
+        for flags in itertools.product((False, True), repeat=len(normals)):
+            rows = [row for row, flag in zip(normals, flags, strict=True) if flag]
+            at_least[flags] = q ** (m - (nmod_mat(rows, q).rank() if rows else 0))
+        found = {}
+        for flags in at_least:
+            larger = (
+                (-1) ** (sum(more) - sum(flags)) * number
+                for more, number in at_least.items()
+                if all(b >= a for a, b in zip(flags, more, strict=True))
+            )
+            found[flags] = sum(larger)
+        return found
 
     @property
     def items(self) -> int:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.outputs import Law
+from shuffledp.ball.record import Masses, Others, Pair, WorstPairs
 from shuffledp.mechanism import OrNone, Whole
 from shuffledp.randomizers import composed
-from shuffledp.randomizers.base import (
-    Parts,
-    Reports,
-    WorstPairs,
-)
+from shuffledp.randomizers.base import Parts, Reports
 from shuffledp.randomizers.composed import PartsRandomizer
+from shuffledp.randomizers.part_laws import (
+    is_settled,
+    joint_law,
+    labels_together,
+    options_of_labels,
+)
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import (
     Aggregate,
@@ -27,7 +31,7 @@ from shuffledp.statistics.estimates import (
     joined,
     parts_of,
 )
-from shuffledp.theorems import JOINT_PAIRS
+from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 
 U = UNIT_ROUNDOFF
 
@@ -108,6 +112,35 @@ class Joint(PartsRandomizer):
         """The parts' worst pairs together, in every attribute that may differ."""
         found = composed.assignments(self.randomizers, self._differing)
         return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Products of the parts' classes."""
+        return joint_law(self.randomizers, [self.part_inputs(x) for x in inputs])
+
+    def others(self) -> Others | None:
+        """The worst pair of records, where it is one; the labels' laws by those of the parts."""
+        inner, pairs = self, self._label_pairs
+        if self.hamming is not None and len(pairs) != 1:
+            # Several pairs may be the worst within the limit; without it one of them may dominate.
+            inner = dataclasses.replace(self, hamming=None)
+            pairs = inner.worst_pairs().pairs
+        if len(pairs) != 1 or not all(map(is_settled, self.randomizers)):
+            return None
+        return Others("parts", PART_TRIPLES, pairs, labels=inner._labels)  # noqa: SLF001
+
+    @property
+    def _label_pairs(self) -> tuple[Pair, ...]:
+        """Worst pairs that differ in as many attributes as they may."""
+        return tuple(
+            (x0, x1)
+            for x0, x1 in self.worst_pairs().pairs
+            if self.hamming is None
+            or sum(a != b for a, b in zip(x0, x1, strict=True)) == self.hamming
+        )
+
+    def _labels(self) -> Iterator[list[Masses]]:
+        known = [options_of_labels(part, together=True) for part in self.randomizers]
+        return labels_together(known, self._differing)
 
     def options(self) -> composed.Options:
         """As for any composed randomizer; with ``hamming`` its own worst pairs for what differs."""

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.bits import Bits, Matrix, bits_between
+from shuffledp.ball.outputs import Law, check_inputs, hit_or_miss
 from shuffledp.mechanism import Domain, LocalEpsilon
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import exponential, quotient, word_up
-from shuffledp.randomizers.discrete import third_inputs
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
+from shuffledp.randomizers.frequency import AlikeItems, Support, occurrences
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import SYMMETRIC_PAIRS, TWO_INPUTS
+from shuffledp.theorems import TWO_INPUTS, Theorem
 
 
-class _Response(FrequencyRandomizer):
+class _Response(AlikeItems):
     """What k-RR and its binary case share: a report is a value, and supports that value alone."""
 
     eps0: float
@@ -36,6 +39,34 @@ class _Response(FrequencyRandomizer):
             other_miss=(grow + (self.items - 2)) / total,
             gap=math.expm1(self.eps0) / total,
         )
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """R_x(y) = (e^eps0 if y = x else 1)/(e^eps0 + k - 1)."""
+        k, eps0 = self.items, arb(self.eps0)
+        check_inputs(inputs, k)
+        total = eps0.exp() + (k - 1)
+        others = k - len(set(inputs))
+
+        def blanket(hits: tuple[bool, ...]) -> arb | None:
+            # k >= 2: somebody else always misses it.
+            outputs = {0: others, 1: 1}.get(sum(hits), 0)
+            return outputs / total if outputs else None
+
+        return hit_or_miss(inputs, eps0, blanket, None)
+
+    def one_bit(self) -> Bits | None:
+        """Of two values."""
+        return bits_between(self.eps0, 0, 1) if self.items == 2 else None
+
+    def output_matrix(self) -> Matrix:
+        """Itself e^eps0 times as likely as another value."""
+        k = self.items
+
+        def weights() -> list[list[arb]]:
+            grow = arb(self.eps0).exp()
+            return [[grow if x == y else arb(1) for y in range(k)] for x in range(k)]
+
+        return Matrix(k, k, weights, grow=lambda: arb(self.eps0).exp())
 
     @property
     def message_bits(self) -> float:
@@ -86,14 +117,6 @@ class KRR(_Response):
         """k."""
         return self.k
 
-    def worst_pairs(self) -> WorstPairs:
-        """(0, 1): all pairs are alike, in both directions."""
-        return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others hold x0, x1 or a third value: by symmetry there is no other case."""
-        return third_inputs(self.k)
-
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryRR(_Response):
@@ -112,20 +135,13 @@ class BinaryRR(_Response):
     name: ClassVar[str] = "binary-rr"
     aliases: ClassVar[tuple[str, ...]] = ("warner", "rr")
     summary: ClassVar[str] = "binary randomized response (Warner)"
+    pairs_alike: ClassVar[Theorem] = TWO_INPUTS
     eps0: LocalEpsilon
 
     @property
     def items(self) -> int:
         """2: no and yes."""
         return 2
-
-    def worst_pairs(self) -> WorstPairs:
-        """The one pair there is; both directions have the same law."""
-        return WorstPairs(((0, 1),), TWO_INPUTS)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others hold x0 or x1."""
-        return third_inputs(2)
 
 
 def respond(values: np.ndarray, k: int, eps0: float, source: RandomSource) -> np.ndarray:

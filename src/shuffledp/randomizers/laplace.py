@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +10,12 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.ball.densities import Noise
+from shuffledp.ball.noises import laplace_noise
+from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Switch
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomizers.noise import (
     bits_for,
@@ -24,7 +27,7 @@ from shuffledp.randomizers.noise import (
 )
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import END_POINTS, TWO_INPUTS
+from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES, TWO_INPUTS
 
 U = UNIT_ROUNDOFF
 # The lattice of reports is finer than the noise by this many binary digits.
@@ -122,6 +125,16 @@ class Laplace(MeanRandomizer):
         """Reports that a lattice of 2^bits steps can give."""
         reach = (self.high - self.low) * (laplace_reach(step_of(self.eps0, bits)) * 2.0**-bits + 1)
         return real_values(reports, self.low - reach, self.high + reach, name="reports")
+
+    def added_noise(self) -> Noise:
+        """Of scale (high - low)/eps0."""
+        made = laplace_noise(self.eps0, self.low, self.high)
+        return replace(made, ends_only=True) if self.binary else made
+
+    def others(self) -> Others:
+        """Triples that span the interval."""
+        pairs = self.worst_pairs().pairs
+        return Others("span", SPANNING_TRIPLES, pairs, pairs[0] if self.binary else ())
 
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.record import WorstPairs
 from shuffledp.mechanism import Follows, Number, Positive, Whole
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import coarse_middles, plus, to_lattice, whole
 from shuffledp.randomizers.values import blocks
@@ -75,6 +76,7 @@ class LaplaceBall(MeanRandomizer):
     """
 
     task: ClassVar[str] = "Means of vectors"
+    in_files: ClassVar[bool] = False
     name: ClassVar[str] = "laplace-ball"
     summary: ClassVar[str] = "Laplace noise for vectors in a ball, neighbours at a distance"
     d: Annotated[int, Whole(low=2, high=_LARGEST_DIMENSION)]

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.record import WorstPairs
 from shuffledp.mechanism import Whole
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import RefusedRows, real_values, whole_values
 from shuffledp.randomness import RandomSource

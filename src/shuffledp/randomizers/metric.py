@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, Positive
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.laplace import FINER as LAPLACE_FINER
 from shuffledp.randomizers.laplace import LEAST_EPS0, Laplace
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -82,6 +83,7 @@ class MetricLaplace(MeanRandomizer):
     True
     """
 
+    in_files: ClassVar[bool] = False
     name: ClassVar[str] = "metric-laplace"
     summary: ClassVar[str] = "Laplace noise on an interval, neighbours up to a distance apart"
     scale: Annotated[float, Positive(high=1e100)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -11,15 +11,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shuffledp import _check
+from shuffledp.ball.outputs import Law
+from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.randomizers import composed
-from shuffledp.randomizers.base import (
-    Parts,
-    Randomizer,
-    Reports,
-    WorstPairs,
-)
+from shuffledp.randomizers.base import Parts, Randomizer, Reports
 from shuffledp.randomizers.composed import PartsRandomizer
+from shuffledp.randomizers.part_laws import (
+    is_settled,
+    labels_side_by_side,
+    one_of_law,
+    options_of_labels,
+)
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.randomness import RandomSource
@@ -30,7 +33,7 @@ from shuffledp.statistics.estimates import (
     joined,
     parts_of,
 )
-from shuffledp.theorems import JOINT_PAIRS
+from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 
 _UNIT = 1 << 64
 
@@ -108,6 +111,27 @@ class Parallel(PartsRandomizer):
         """The parts' worst pairs together."""
         found = composed.assignments(self.randomizers, len(self.randomizers))
         return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
+
+    @property
+    def exact_shares(self) -> tuple[Fraction, ...]:
+        """The probabilities meant."""
+        return tuple(Fraction(word, _UNIT) for word in self.__dict__["_words"])
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """The parts' classes side by side."""
+        rows = [self.part_inputs(x) for x in inputs]
+        return one_of_law(self.randomizers, self.exact_shares, rows)
+
+    def others(self) -> Others | None:
+        """The parts' worst pairs together; the labels' laws by combinations of the parts' own."""
+        pairs = self.worst_pairs().pairs
+        if len(pairs) != 1 or not all(map(is_settled, self.randomizers)):
+            return None
+        return Others("parts", PART_TRIPLES, pairs, labels=self._labels)
+
+    def _labels(self) -> Iterator[list[Masses]]:
+        known = [options_of_labels(part, together=False) for part in self.randomizers]
+        return labels_side_by_side(known, self.exact_shares)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All parts' first triples, then their second ones, and so on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -12,9 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.balls import arb, fmpq, fmpq_mat
+from shuffledp.ball.levels import Favours, flags, two_levels
+from shuffledp.ball.outputs import Law, check_inputs, rational_ball
+from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, Switch, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
     SETS,
     FrequencyRandomizer,
@@ -26,7 +31,7 @@ from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.values import smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import MeanEstimate
-from shuffledp.theorems import LEAST_OVERLAP
+from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP
 
 _LARGEST_SET = 10**6
 
@@ -232,6 +237,66 @@ class PCKVGRR(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The same keys with values +1 and -1; exchanged, the law is the same."""
         return WorstPairs(((0, 1),), LEAST_OVERLAP)
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """A symbol has the probability (1 + (E - 1) f)/Z, f the sum of P(pair becomes the symbol).
+
+        With padding who has nothing holds s dummy keys with value 0.
+        """
+        check_inputs(inputs, 3 if self._roomy else 5)
+        total = self._total_ball
+        parts: list[tuple[arb, Favours]] = []
+        for start, end in self._runs:
+            held = self._held(start)
+            signs = [0 if self.padding and x == 2 else held[x] for x in inputs]
+            parts += [((end - start) / total, flags(s == sign for s in signs)) for sign in (-1, 1)]
+        if self.padding:
+            half = tuple(Fraction(int(x == 2), 2) for x in inputs)
+            parts.append((2 * self.s / total, half))
+        return two_levels(parts, arb(self.eps0))
+
+    @property
+    def _total_ball(self) -> arb:
+        """Z = s (E - 1) + 2D."""
+        return self.s * arb(self.eps0).expm1() + self.symbols
+
+    def others(self) -> Others:
+        """The labels' laws by corners of what three inputs may share."""
+        return Others("corners", CORNER_TRIPLES, self.worst_pairs().pairs, labels=self._corners)
+
+    def _corners(self) -> Iterator[list[Masses]]:
+        """Numbers of keys by who holds them with which sign, at the corners of what is possible.
+
+        Four linear equations (keys in all, and held by each of three inputs): four states, a basis.
+        """
+        states = list(itertools.product((-1, 0, 1), repeat=3))
+        # The two symbols of a key change places if all signs change.
+        states = [state for state in states if state >= tuple(-v for v in state)]
+        wanted = fmpq_mat([[fmpq(v)] for v in (self.symbols // 2, self.s, self.s, self.s)])
+        grown, seen = arb(self.eps0).exp(), set()
+        for basis in itertools.combinations(states, 4):
+            table = fmpq_mat([[fmpq(1)] * 4, *([fmpq(abs(z[i])) for z in basis] for i in range(3))])
+            if table.det() == 0:
+                continue
+            numbers = [table.solve(wanted)[i, 0] for i in range(4)]
+            if min(numbers) < 0:
+                continue
+            counts: dict[tuple[bool, ...], Fraction] = {}
+            for number, state in zip(numbers, basis, strict=True):
+                share = Fraction(int(number.p), int(number.q))
+                for sign in (-1, 1):
+                    hits = tuple(v == sign for v in state)
+                    counts[hits] = counts.get(hits, Fraction(0)) + share
+            key = tuple(sorted((hits, count) for hits, count in counts.items() if count))
+            if key in seen:
+                continue
+            seen.add(key)
+            found: list[Masses] = []
+            for hits, count in key:
+                base = rational_ball(count) / self._total_ball
+                first, second, third = (base * grown if hit else base for hit in hits)
+                found.append((first, second, third))
+            yield found
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold one of the two sets, or as little of them as they can.

@@ -11,7 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.randomizers import field, galois
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.outputs import Law, hit_or_miss
+from shuffledp.randomizers import field
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import Support
 from shuffledp.randomizers.hyperplanes import HyperplaneResponse
@@ -30,9 +32,7 @@ class PIRAPPOR(HyperplaneResponse):
     where the function vanishes, once in q. Any two inputs' bits are independent. Only a = b = 0 is
     1 for the whole domain, so the blanket is 1/Z but e^eps0/Z there. Reports are rows
     (a_1, .., a_t, b) of the smallest unsigned type, a_1 for the highest digit. A digit and an
-    element of a report are numbers 0 .. q-1: for q = p^m, p prime, c_0 + c_1 p + .. is the
-    polynomial c_0 + c_1 z + .. mod p and mod the irreducible z^m + d_{m-1} z^{m-1} + .. + d_0 of
-    least d_0 + d_1 p + .. .
+    element of a report are numbers 0 .. q-1.
 
     Parameters
     ----------
@@ -41,14 +41,13 @@ class PIRAPPOR(HyperplaneResponse):
     eps0 : float
         Local privacy in nats, 0 < eps0 <= 300.
     q : int, optional
-        Size of the field, a prime or a power of a prime, below 2^31; by default of the two primes
+        Size of the field, a prime below 2^31; by default of the two primes
         next to e^eps0 + 1 the one with less variance at frequency 0.
 
     Notes
     -----
     Feldman, Talwar 2021, with bits that are 1 on one element of the field, as for fast decoding in
-    Feldman, Nelson, Nguyen, Talwar 2022. The default stays a prime, so that reports collected
-    without q can be decoded; a power may be better: q = 4 by 2 % of the variance at eps0 = 1.
+    Feldman, Nelson, Nguyen, Talwar 2022.
     """
 
     name: ClassVar[str] = "pi-rappor"
@@ -87,6 +86,17 @@ class PIRAPPOR(HyperplaneResponse):
         """Vectors (x, 1) of inputs: the product with (a, b) is the function's value."""
         return [[*row, 1] for row in field.digits(inputs, self.size, self.digits).tolist()]
 
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """More than q^(t-1) inputs are in no hyperplane: only (0, 0) favours all."""
+        counts, eps0 = self.orthogonal(sorted(set(inputs))), arb(self.eps0)
+        total = arb(self.size**self.digits) * (eps0.exp() + (self.size - 1))
+
+        def blanket(hits: tuple[bool, ...]) -> arb | None:
+            vectors = counts[hits] - all(hits)
+            return vectors / total if vectors else None
+
+        return hit_or_miss(inputs, eps0, blanket, eps0.exp() / total)
+
     @property
     def _others(self) -> tuple[int, ...]:
         """0 and 1; 2 is on their line, if that has three elements; q has another digit."""
@@ -97,13 +107,12 @@ class PIRAPPOR(HyperplaneResponse):
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         """Coefficients uniform, and the constant q-RR of what makes the function 0 at the value."""
         q, t = self.size, self.digits
-        space = galois.field(q)
         reports = np.empty((len(values), t + 1), dtype=smallest_type(q))
         for users in blocks(len(values), t + 1):
             part = reports[users]
             part[:, :t] = source.uniform(q, len(part) * t).reshape(len(part), t)
             x = field.digits(values[users], q, t)
-            part[:, t] = space.negative(space.dot(part[:, :t].astype(np.int64), x))
+            part[:, t] = -field.dot(part[:, :t].astype(np.int64), x, q) % q
         reports[:, t] = respond(reports[:, t], q, self.eps0, source)
         return reports
 

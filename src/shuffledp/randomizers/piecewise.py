@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.ball.levels import Favours, flags, two_levels
+from shuffledp.ball.outputs import Law, rational_ball
+from shuffledp.ball.record import Masses, Others
+from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
@@ -19,8 +26,13 @@ from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.noise import to_lattice
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
+from shuffledp.theorems import CORNER_TRIPLES
 
 _SLACK = 1e-9
+# Bits beyond the working precision by which two ends of windows are told apart.
+_ORDER = 256
+# A point u w + v of the outputs, w = e^(eps0/2).
+Point = tuple[Fraction, Fraction]
 _FINEST = 30
 
 
@@ -75,12 +87,92 @@ class Piecewise(IntervalMean):
         """x^2/(w - 1) + (w + 3)/(3 (w - 1)^2)."""
         return moment(square, self.eps0)
 
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Outputs by the windows that they are in."""
+        eps0, places = arb(self.eps0), self._exact_places(inputs)
+        starts = [(a, Fraction(0)) for a in places]
+        return two_levels(window_parts(starts, eps0, arb(1)), eps0)
+
+    def others(self) -> Others:
+        """The end points; the labels' laws by corners."""
+        pairs = self.worst_pairs().pairs
+        eps0 = self.eps0
+        return Others(
+            "corners", CORNER_TRIPLES, pairs, labels=lambda: corner_labels(arb(eps0), arb(0))
+        )
+
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         return self.middle + self.half * spread(self._places(values), self.eps0, source)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         far = self.half * self.reach * (1.0 + _SLACK)
         return real_values(reports, self.middle - far, self.middle + far, name="reports")
+
+
+def window_parts(starts: Sequence[Point], eps0: arb, share: arb) -> list[tuple[arb, Favours]]:
+    """Wang et al. 2019, algorithm 2, the outputs [-C, C] stretched to [0, w + 1].
+
+    C = (w + 1)/(w - 1); with probability w/(w + 1) uniform on [l, l + C - 1],
+    l = ((C + 1) x - (C - 1))/2, else uniform on the rest, of length C + 1. In units of C - 1 =
+    2/(w - 1) and counted from -C, l is w a with x = 2a - 1; the density inside is w/(w + 1), and
+    outside 1/((w + 1) w), which is e^-eps0 times as high. ``starts`` are these l.
+    """
+    w = (eps0 / 2).exp()
+    zero, one = Fraction(0), Fraction(1)
+    windows = [((a, b), (a, b + 1)) for a, b in starts]
+    points: set[Point] = {(zero, zero), (one, one)}
+    for window in windows:
+        points.update(window)
+
+    # Places are floats: a step of 1/w from one is off by 2^-53 of itself, or by less.
+    with ctx.workprec(ctx.prec + _ORDER):
+        fine = (eps0 / 2).exp()
+        at = {p: rational_ball(p[0]) * fine + rational_ball(p[1]) for p in points}
+    # Midpoints are exact balls: floats of two places may be equal.
+    ordered = sorted(points, key=lambda p: arb(at[p].mid()))
+    base = share / (w * (w + 1))
+    parts = []
+    for left, right in itertools.pairwise(ordered):
+        length = at[right] - at[left]
+        if not length > 0:
+            raise NotCertified("piecewise: the order of two ends is not clear in balls")
+        hits = [not (at[l] > at[left]) and not (at[r] < at[right]) for l, r in windows]
+        parts.append((base * length, flags(hits)))
+    return parts
+
+
+def corner_places(w: arb) -> list[Point]:
+    """Ends of the interval and what is one or two steps 1/w from one: p + q/w as (p, q)."""
+    found = []
+    for p, q in itertools.product((0, 1), range(-2, 3)):
+        x = p + q / w
+        if (p, q) in {(0, 0), (1, 0)} or (x > 0 and x < 1):
+            found.append((Fraction(p), Fraction(q)))
+        elif not (x < 0 or x > 1):
+            raise NotCertified("label stealing: the order of two places is not clear in balls")
+    return found
+
+
+def corner_labels(eps0: arb, rest: arb) -> Iterator[list[Masses]]:
+    """Labels of the piecewise mechanism, with Duchi's bit in the share ``rest``.
+
+    Overlaps of windows are linear in the inputs until they touch, 1/w apart: corners are enough
+    (docs/theory-stealing.md, section 5.4).
+    """
+    w, gain = (eps0 / 2).exp(), eps0.expm1()
+    for triple in itertools.product(corner_places(w), repeat=3):
+        # p + q/w is at w times that, p w + q, in units of the window.
+        masses: list[Masses] = []
+        for mass, favours in window_parts(triple, eps0, 1 - rest):
+            first, second, third = (mass * (1 + gain * rational_ball(f)) for f in favours)
+            masses.append((first, second, third))
+        if not rest.is_zero():
+            places = [rational_ball(p) + rational_ball(q) / w for p, q in triple]
+            base = rest / (eps0.exp() + 1)
+            for own in (places, [1 - x for x in places]):
+                first, second, third = (base * (1 + gain * x) for x in own)
+                masses.append((first, second, third))
+        yield masses
 
 
 def lattice(eps0: float) -> tuple[int, int]:

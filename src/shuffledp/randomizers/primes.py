@@ -1,4 +1,4 @@
-"""Prime numbers and their powers below 2^31: the sizes of finite fields."""
+"""Prime numbers below 2^31: the sizes of finite fields, whose elements are numbers 0 .. q-1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.values.described import DerivedInt, given
 
-# Products of two elements of a prime field are below 2^62.
+# Products of two elements of a field are below 2^62.
 LARGEST = 2**31 - 1
 # No composite number below 3,215,031,751 passes these (Pomerance, Selfridge, Wagstaff 1980).
 _WITNESSES = (2, 3, 5, 7)
@@ -32,29 +32,6 @@ def is_prime(q: int) -> bool:
     return True
 
 
-def prime_power(q: int) -> tuple[int, int] | None:
-    """(p, m) with p prime and p^m = q, or None if there are none; q <= 2^31 - 1."""
-    for m in range(1, q.bit_length()):
-        # A float's root of a number below 2^31 is next to the whole one, if there is one.
-        p = round(q ** (1.0 / m))
-        if p**m == q and is_prime(p):
-            return p, m
-    return None
-
-
-def prime_factors(n: int) -> tuple[int, ...]:
-    """The primes that divide n >= 1, in ascending order, by division."""
-    found = []
-    d = 2
-    while d * d <= n:
-        if n % d:
-            d += 1
-            continue
-        found.append(d)
-        n //= d
-    return tuple(dict.fromkeys([*found, *([n] if n > 1 else [])]))
-
-
 def primes_beside(x: float) -> tuple[int, ...]:
     """The largest prime up to x and the smallest from x on; one where they are the same."""
     start = math.floor(min(max(x, 2.0), float(LARGEST)))
@@ -66,16 +43,16 @@ def primes_beside(x: float) -> tuple[int, ...]:
 
 
 def field_size(value: int | None, choose: Callable[[], int]) -> int:
-    """The field's size: as given, if there is such a field, or as chosen.
+    """The field's size: as given, if it is prime, or as chosen.
 
     Raises
     ------
     ParameterError
-        If it is no power of a prime number, or not below 2^31.
+        If it is no prime number, or not below 2^31.
     """
     if not given(value):
         return DerivedInt(choose())
     q = _check.count("q", value, low=2, high=LARGEST)
-    if prime_power(q) is None:
-        raise rejected("q", value, "a prime number or a power of a prime")
+    if not is_prime(q):
+        raise rejected("q", value, "a prime number")
     return q

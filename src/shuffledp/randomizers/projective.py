@@ -11,7 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.randomizers import field, galois
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.outputs import Law, hit_or_miss
+from shuffledp.randomizers import field
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
 from shuffledp.randomizers.frequency import Support
@@ -31,8 +33,7 @@ class ProjectiveGeometry(HyperplaneResponse):
     inputs' hyperplanes, so the blanket is uniform, gamma = K/Z. Points are numbered by the vector
     (0, .., 0, 1, y_1, .., y_m) on the line, those with smaller m first, those of one m by y as a
     number to base q; reports are such numbers in the smallest unsigned type. An element is a number
-    0 .. q-1: for q = p^m, p prime, c_0 + c_1 p + .. is the polynomial c_0 + c_1 z + .. mod p and
-    mod the irreducible z^m + d_{m-1} z^{m-1} + .. + d_0 of least d_0 + d_1 p + .. .
+    0 .. q-1.
 
     Parameters
     ----------
@@ -41,15 +42,13 @@ class ProjectiveGeometry(HyperplaneResponse):
     eps0 : float
         Local privacy in nats, 0 < eps0 <= 300.
     q : int, optional
-        Size of the field, a prime or a power of a prime, below 2^31; by default, of the two primes
+        Size of the field, a prime below 2^31; by default, of the two primes
         next to e^eps0 + 1 and the least one with domain points on a line, that with the least
         variance at frequency 0.
 
     Notes
     -----
-    Feldman, Nelson, Nguyen, Talwar 2022. With t = 2 it is k-RR on q + 1 values. The default stays
-    a prime, so that reports collected without q can be decoded; a power may be better: q = 4 by 2 %
-    of the variance at eps0 = 1.
+    Feldman, Nelson, Nguyen, Talwar 2022. With t = 2 it is k-RR on q + 1 values.
     """
 
     name: ClassVar[str] = "projective-geometry"
@@ -102,6 +101,18 @@ class ProjectiveGeometry(HyperplaneResponse):
         """Vectors of inputs: a point is on the hyperplane of those it has the product 0 with."""
         return self.vectors(np.array(inputs, dtype=np.int64)).tolist()
 
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """More inputs than a hyperplane has points are in no hyperplane: no point favours all."""
+        counts, eps0 = self.orthogonal(sorted(set(inputs))), arb(self.eps0)
+        total = self.on_hyperplane * eps0.exp() + (self.outputs - self.on_hyperplane)
+
+        def blanket(hits: tuple[bool, ...]) -> arb | None:
+            # 0 is orthogonal to all and no point; q - 1 vectors are one.
+            found = (counts[hits] - all(hits)) // (self.size - 1)
+            return found / total if found else None
+
+        return hit_or_miss(inputs, eps0, blanket, None)
+
     @property
     def _others(self) -> tuple[int, ...]:
         """0 and 1; 2 is on their line, which has q + 1 points; q + 1 is the next one."""
@@ -125,8 +136,7 @@ class ProjectiveGeometry(HyperplaneResponse):
         first = np.argmax(vectors != 0, axis=1)
         rows = np.arange(len(vectors))
         leading = vectors[rows, first]
-        space = galois.field(q)
-        scaled = space.multiply(vectors, space.inverse(leading)[:, None])
+        scaled = vectors * field.inverse(leading, q)[:, None] % q
         scaled[rows, first] = 0
         number = np.zeros(len(vectors), dtype=np.int64)
         for column in scaled.T:
@@ -154,7 +164,7 @@ class ProjectiveGeometry(HyperplaneResponse):
         Where the value's vector starts with its 1 the coordinate follows from the others, which
         are those of a uniform point of a space of one dimension less.
         """
-        t, space = self.dimension, galois.field(self.size)
+        t, q = self.dimension, self.size
         own = self.vectors(values)
         others = self.vectors(source.below(self.on_hyperplane, len(values)), t - 1)
         column = np.arange(t)
@@ -163,7 +173,7 @@ class ProjectiveGeometry(HyperplaneResponse):
         # In place of the coordinate left out stands one whose factor is taken out of the sum.
         vectors = others[rows, np.clip(column - (column > start), 0, t - 2)]
         vectors[rows, start] = 0
-        vectors[rows[:, 0], start[:, 0]] = space.negative(space.dot(vectors, own))
+        vectors[rows[:, 0], start[:, 0]] = -field.dot(vectors, own, q) % q
         return self._numbers(vectors)
 
     def _checked_reports(self, reports: ArrayLike) -> np.ndarray:

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.errors import rejected
+from shuffledp.arithmetic.balls import arb, total
+from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
+from shuffledp.ball.record import Masses, Others, WorstPairs
+from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
 from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.unary import RAPPOR
 from shuffledp.randomizers.values import packed_reports
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import FEWEST_SHARED
+from shuffledp.theorems import FEWEST_SHARED, OVERLAP_TRIPLES
 
-U = UNIT_ROUNDOFF
 _LARGEST_SET = 100
 # The rarest class of three inputs has log mass -3 s log(1 + w): above what floats can hold.
 _DEEPEST = 230.0
-# Classes with few zeros outside the sets are told apart down to this log probability, ...
-_RAREST = -100.0
-# ... and triples of inputs are looked at, as long as there are not too many classes.
-_MOST_CLASSES = 60_000
+# Counts of set bits that are looked at, and classes of outputs: some seconds.
+_MOST_COUNTS, _MOST_CLASSES = 200_000, 6_000
+# Counts of set bits of three sets up to which lower ends try the third.
+_MOST_TRIED = 60_000
+# Items of a user up to which all overlaps of three sets are looked at.
+_FEW_ITEMS = 6
+# Items by which of the windows hold them, and how many of each.
+_Groups = list[tuple[tuple[bool, ...], int]]
+# R_0 mass by set bits in every window, and the least number of them in any set.
+_Totals = dict[tuple[tuple[int, ...], int], arb]
 
 
 _SetSize = Annotated[int, Whole(high=lambda m: min(m.d - 1, _LARGEST_SET))]
@@ -41,7 +51,7 @@ class SamplingRAPPOR(FrequencyRandomizer):
     number of set bits in the user's set S: R_S(y) = R_0(y) (c w + (s - c)/w)/s. The blanket is R_0
     times the same with the least possible c, max(0, s - zeros of y). Sets that share as few items
     as possible are the worst pair. Classes of outputs: set bits in S and in S', and zeros elsewhere
-    as long as they are fewer than s; where such outputs are rarer than e^-100, their blanket is
+    as long as they are fewer than s; of large sets rare counts are cut off, and the blanket is
     taken as R_0/w, which is smaller.
 
     Inputs of its law are windows: i stands for the items i .. i + s - 1, modulo d. Values are sets,
@@ -125,70 +135,156 @@ class SamplingRAPPOR(FrequencyRandomizer):
 
     # -------------------------------------------------------------------------------- its law
 
-    def _groups(self, windows: list[int]) -> tuple[list[tuple[tuple[bool, ...], int]], int]:
-        """Items by the windows they are in, with their number; and how many are in none."""
-        found: dict[tuple[bool, ...], int] = {}
-        touched = {(start + i) % self.d for start in windows for i in range(self.s)}
-        for item in touched:
-            pattern = tuple((item - start) % self.d < self.s for start in windows)
-            found[pattern] = found.get(pattern, 0) + 1
-        return sorted(found.items()), self.d - len(touched)
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Law by set bits in every window; window i is the items i .. i + s - 1, modulo d.
+
+        Raises
+        ------
+        NotCertified
+            If there are too many classes of outputs.
+        """
+        check_inputs(inputs, self.d)
+        w = self._grown
+        groups, rest = _groups(inputs, self.d, self.s)
+        if math.prod(size + 1 for _, size in groups) * (min(self.s, rest) + 1) > _MOST_COUNTS:
+            raise NotCertified(f"sampling-rappor: more than {_MOST_COUNTS:,} counts of set bits")
+        return self._law_of(_by_counts(groups, _few_zeros(rest, self.s, w), self.s, w))
+
+    def cut_law(self, inputs: Sequence[Any], *, log_cut: float) -> Law | None:
+        """The law of large sets with rare counts of set bits cut off; None where classes are few.
+
+        Outputs have s zeros or more nearly always: the blanket is R_0/w or more, and here R_0/w.
+        """
+        try:
+            self.output_law(inputs)
+        except NotCertified:
+            pass
+        else:
+            return None
+        s, w = self.s, self._grown
+        groups, _ = _groups(inputs, self.d, s)
+        # A set's law is at most w R_0.
+        least = (arb(log_cut) - (w * len(groups)).log()).exp()
+        law = self._law_of(_by_counts(groups, [(s, arb(1))], s, w, least=least))
+        kept = [total(c.probability[i] for c in law) for i in range(len(inputs))]
+        gone = tuple((1 - x).nonnegative_part() for x in kept)
+        return [*law, OutputClass(arb(0), gone, beyond=True)]
 
     @property
-    def _log_zero(self) -> float:
-        return math.log1p(math.exp(-0.5 * self.eps0))
+    def _grown(self) -> arb:
+        """w = e^(eps0/2)."""
+        return (arb(self.eps0) / 2).exp()
 
-    def _split(self, zeros: np.ndarray, rest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Classes by zeros in all, as far as it matters: their part, log share and zeros.
+    def _height(self, count: int) -> arb:
+        """(c w + (s - c)/w)/s, a set's density against R_0."""
+        return (count * self._grown + (self.s - count) / self._grown) / self.s
 
-        From s zeros on the blanket is R_0/w.
-        """
-        s = self.s
-        few = np.arange(min(s, rest + 1))
-        log_few = np.array([self._log_zeros(rest, int(z)) for z in few])
-        whole = np.arange(len(zeros))
-        open_ = zeros < s
-        known = few[log_few > _RAREST]
-        if rest == 0:
-            return whole, np.zeros(len(zeros)), zeros
-        if len(known) * int(open_.sum()) > _MOST_CLASSES or not len(known):
-            return whole, np.zeros(len(zeros)), np.full(len(zeros), s)
-        parts, logs, totals = [whole[~open_]], [np.zeros((~open_).sum())], [zeros[~open_]]
-        for z in range(s):
-            at = whole[zeros == z]
-            mine = known[known < s - z]
-            for z_rest in mine:
-                parts.append(at)
-                logs.append(np.full(len(at), log_few[z_rest]))
-                totals.append(np.full(len(at), z + z_rest))
-            parts.append(at)
-            logs.append(np.full(len(at), self._log_many(rest, mine)))
-            totals.append(np.full(len(at), s))
-        return np.concatenate(parts), np.concatenate(logs), np.concatenate(totals)
+    def _law_of(self, totals: _Totals) -> Law:
+        """Classes of outputs, by set bits in every window and the least of them in any set."""
+        if len(totals) > _MOST_CLASSES:
+            raise NotCertified(f"sampling-rappor: more than {_MOST_CLASSES:,} classes of outputs")
+        law = []
+        for (favoured, least), base in totals.items():
+            level = None
+            if all(c == least or (c == self.s and least == 0) for c in favoured):
+                level = tuple(arb(0) if c == least else arb(self.eps0) for c in favoured)
+            probability = tuple(base * self._height(c) for c in favoured)
+            law.append(OutputClass(base * self._height(least), probability, level))
+        return law
 
-    def _log_zeros(self, size: int, zeros: int) -> float:
-        """log P(so many of ``size`` noise bits are 0); few zeros, so the binomial is a product."""
-        log = math.fsum(math.log((size - i) / (i + 1)) for i in range(zeros))
-        return log - (size - zeros) * self._log_one - zeros * self._log_zero
-
-    def _log_many(self, size: int, without: np.ndarray) -> float:
-        """log P(none of these numbers of zeros)."""
-        if size <= 2 * _LARGEST_SET:
-            others = sorted(set(range(size + 1)) - set(without.tolist()))
-            masses = [math.exp(self._log_zeros(size, z)) for z in others]
-            return math.log(math.fsum(masses)) if math.fsum(masses) > 0.0 else -math.inf
-        lost = math.fsum(math.exp(self._log_zeros(size, int(z))) for z in without)
-        return math.log1p(-lost)
+    @property
+    def alike(self) -> int:
+        """All sets of one item."""
+        return self.d if self.s == 1 else 0
 
     def worst_pairs(self) -> WorstPairs:
         """Two windows that share as few items as they can; exchanged, the law is the same."""
         return WorstPairs(((0, self.s % self.d),), FEWEST_SHARED)
 
+    def others(self) -> Others | None:
+        """All sizes of the overlaps of three sets, of a few items each."""
+        if self.s == 1 or self.s > _FEW_ITEMS:
+            return super().others()
+        return Others("overlaps", OVERLAP_TRIPLES, self.worst_pairs().pairs, labels=self._overlaps)
+
+    def _overlaps(self) -> Iterator[list[Masses]]:
+        """All overlaps of three sets of s items of d, the first two different."""
+        hits = [key for key in itertools.product((False, True), repeat=3) if any(key)]
+        for sizes in itertools.product(range(self.s + 1), repeat=len(hits)):
+            named = list(zip(hits, sizes, strict=True))
+            held = [sum(n for key, n in named if key[i]) for i in range(3)]
+            both = sum(n for key, n in named if key[0] and key[1])
+            if held == [self.s] * 3 and both < self.s and sum(sizes) <= self.d:
+                yield self._label([(key, n) for key, n in named if n])
+
+    def _label(self, groups: _Groups) -> list[Masses]:
+        """Masses under three sets, of which these groups of items are in one or more."""
+        totals = _by_counts(groups, [(self.s, arb(1))], self.s, self._grown)
+        found: list[Masses] = []
+        for (favoured, _), base in totals.items():
+            first, second, third = (base * self._height(c) for c in favoured)
+            found.append((first, second, third))
+        return found
+
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold one of the two sets or, if there are not too many classes, a third."""
         first, second, third = 0, self.s % self.d, 2 * self.s % self.d
-        groups, _ = self._groups([first, second, third])
+        groups, _ = _groups((first, second, third), self.d, self.s)
         others = {first, second}
-        if math.prod(size + 1 for _, size in groups) <= _MOST_CLASSES:
+        if math.prod(size + 1 for _, size in groups) <= _MOST_TRIED:
             others.add(third)
         return tuple((first, second, x2) for x2 in sorted(others))
+
+
+def _groups(
+    inputs: Sequence[Any], d: int, s: int
+) -> tuple[list[tuple[tuple[bool, ...], int]], int]:
+    """Items by the windows that hold them, and how many are in none."""
+    sizes: dict[tuple[bool, ...], int] = {}
+    touched = {(x + i) % d for x in inputs for i in range(s)}
+    for item in touched:
+        key = tuple((item - x) % d < s for x in inputs)
+        sizes[key] = sizes.get(key, 0) + 1
+    return list(sizes.items()), d - len(touched)
+
+
+def _few_zeros(rest: int, s: int, w: arb) -> list[tuple[int, arb]]:
+    """(zeros among the rest, probability), s standing for s or more."""
+    zero = w / (w + 1)
+    found = []
+    left = arb(1)
+    for zeros in range(min(s, rest + 1)):
+        share = rational_ball(Fraction(math.comb(rest, zeros)))
+        p = share * zero**zeros * (1 - zero) ** (rest - zeros)
+        found.append((zeros, p))
+        left -= p
+    if rest >= s:
+        found.append((s, left))
+    return found
+
+
+def _by_counts(
+    groups: _Groups, few: list[tuple[int, arb]], s: int, w: arb, *, least: arb | None = None
+) -> _Totals:
+    """R_0 mass by set bits in every window and the least number of them in any set.
+
+    ``least``: a group's counts of less mass than it, over how many there are, are left out.
+    """
+    one, zero = 1 / (w + 1), w / (w + 1)
+    size = len(groups[0][0])
+    totals: _Totals = {}
+    tables = [[math.comb(k, c) * one**c * zero ** (k - c) for c in range(k + 1)] for _, k in groups]
+    kept = [
+        [c for c, mass in enumerate(table) if least is None or not mass < least / len(table)]
+        for table in tables
+    ]
+    for counts in itertools.product(*kept):
+        mass = math.prod((t[c] for t, c in zip(tables, counts, strict=True)), start=arb(1))
+        both = list(zip(groups, counts, strict=True))
+        favoured = tuple(sum(c for (key, _), c in both if key[i]) for i in range(size))
+        zeros = sum(k - c for (_, k), c in both)
+        for more, share in few:
+            key = (favoured, max(0, s - zeros - more))
+            added = mass * share
+            totals[key] = totals[key] + added if key in totals else added
+    return totals

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -15,7 +16,11 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.ball.lattice import staircase_labels, staircase_law
+from shuffledp.ball.outputs import Law
+from shuffledp.ball.record import Others
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.chances import choice, exponential, quotient, times, whole_units
@@ -23,6 +28,7 @@ from shuffledp.randomizers.exact import geometric
 from shuffledp.randomizers.noise import Cells, check_step, laplace_reach
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import BITS, Choice, Integers, RandomSource, Words
+from shuffledp.theorems import CORNER_TRIPLES
 
 U = UNIT_ROUNDOFF
 Inputs = list[Fraction]
@@ -79,6 +85,19 @@ class Staircase(IntervalNoise):
     @property
     def _g(self) -> float:
         return 0.5 if self.width is None else self.width
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Outputs by how many steps they are from each input."""
+        places = [self._place(x) for x in inputs]
+        return staircase_law(arb(self.eps0), Fraction(self._g), places)
+
+    def others(self) -> Others:
+        """The end points; the labels' laws by corners."""
+        pairs = self.worst_pairs().pairs
+        eps0, g = self.eps0, Fraction(self._g)
+        return Others(
+            "corners", CORNER_TRIPLES, pairs, labels=lambda: staircase_labels(arb(eps0), g)
+        )
 
     @property
     def _top(self) -> float:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.outputs import Law
+from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.mechanism import Made, Positive
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import composed
-from shuffledp.randomizers.base import (
-    Parts,
-    Randomizer,
-    Reports,
-    WorstPairs,
-)
+from shuffledp.randomizers.base import Parts, Randomizer, Reports
 from shuffledp.randomizers.parallel import aggregate_of
+from shuffledp.randomizers.part_laws import one_of_law, with_absent
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.randomness import RandomSource
@@ -114,6 +114,30 @@ class PoissonSubsample(composed.PartsRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The mechanism's own: convex order of G passes to the mixture with a constant."""
         return composed.convex_pairs(self.randomizer)
+
+    @property
+    def _exact_share(self) -> Fraction:
+        return Fraction(self.__dict__["_word"], _UNIT)
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """The mechanism's law in the share of the rate, and one class for "absent"."""
+        return one_of_law((self.randomizer,), (self._exact_share,), [(x,) for x in inputs])
+
+    @property
+    def alike(self) -> int:
+        """As the mechanism's own."""
+        return self.randomizer.alike
+
+    def others(self) -> Others | None:
+        """The mechanism's own, but those of noise: a constant output passes through all of them."""
+        found = self.randomizer.others()
+        if found is None or found.how in {"shifts", "span"}:
+            return None
+        made = found.labels
+        if made is None:
+            return found
+        share = self._exact_share
+        return found._replace(labels=lambda: (with_absent(law, share) for law in made()))
 
     def options(self) -> composed.Options:
         """The mechanism's own."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.outputs import Law, check_inputs, hit_or_miss, rational_ball
 from shuffledp.mechanism import Domain, Follows, LocalEpsilon, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
-from shuffledp.randomizers.discrete import third_inputs
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
+from shuffledp.randomizers.frequency import AlikeItems, Support, occurrences
 from shuffledp.randomizers.values import blocks, refuse_rows, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import SYMMETRIC_PAIRS
 
 # Up to here the binomial coefficient is multiplied out: lgamma loses bits for large d.
 _FACTORS = 10_000
@@ -28,7 +30,7 @@ _SetSize = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SubsetSelection(FrequencyRandomizer):
+class SubsetSelection(AlikeItems):
     """Subset selection: R_x(S) = (e^eps0 if x is in S else 1)/Z for the k-subsets S of d items.
 
     Z = e^eps0 C(d-1, k-1) + C(d-1, k). The blanket is uniform, gamma = d/(k e^eps0 + d - k).
@@ -80,15 +82,22 @@ class SubsetSelection(FrequencyRandomizer):
         logs = math.lgamma(self.d + 1) - math.lgamma(small + 1)
         return (logs - math.lgamma(self.d - small + 1)) / math.log(2.0)
 
-    # ------------------------------------------------------------------------------- the law
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Each k-subset of d items, e^eps0 times as likely if the input is in it."""
+        d, k, eps0 = self.d, self.size, arb(self.eps0)
+        check_inputs(inputs, d)
+        # Binomials by C(d - 1, k - 1), which all of them are rational multiples of.
+        total = eps0.exp() + rational_ball(Fraction(d - k, k))
 
-    def worst_pairs(self) -> WorstPairs:
-        """(0, 1): all pairs are alike, in both directions."""
-        return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
+        def blanket(hits: tuple[bool, ...]) -> arb | None:
+            # k < d: somebody else is always missing from the subset.
+            share, left, inside = Fraction(d, k), d, k
+            for hit in hits:
+                share *= Fraction(inside if hit else left - inside, left)
+                left, inside = left - 1, inside - hit
+            return rational_ball(share) / total if share else None
 
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others hold x0, x1 or a third value: by symmetry there is no other case."""
-        return third_inputs(self.d)
+        return hit_or_miss(inputs, eps0, blanket, None)
 
     # ----------------------------------------------------------------------------- running it
 

@@ -17,10 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.densities import Noise
+from shuffledp.ball.noises import truncated_noise
+from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.randomizers import truncated_cells
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import bits_for, middles, to_lattice
@@ -101,6 +104,14 @@ class ClampedLaplace(_BoundedLaplace):
     name: ClassVar[str] = "clamped-laplace"
     summary: ClassVar[str] = "Laplace noise, reports clamped to an interval"
 
+    def added_noise(self) -> Noise:
+        """That of Laplace: what is clamped is a sufficient statistic, as ratios do not change."""
+        return self._laplace.added_noise()
+
+    def others(self) -> Others:
+        """Those of Laplace, whose reports these are, processed further."""
+        return self._laplace.others()
+
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
         return WorstPairs(((self.low, self.high),), END_POINTS)
@@ -166,6 +177,10 @@ class TruncatedLaplace(_BoundedLaplace):
         margin = self.margin / (self.high - self.low)
         ends = (place + margin, 1.0 - place + margin)
         return -0.5 * sum(math.expm1(-self.eps0 * end) for end in ends)
+
+    def added_noise(self) -> Noise:
+        """Laplace noise given that the report is within the margin."""
+        return truncated_noise(self.eps0, self.low, self.high, self.margin)
 
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""

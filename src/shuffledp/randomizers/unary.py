@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -11,17 +12,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.bits import Coordinate
+from shuffledp.ball.outputs import Law, check_inputs, hit_or_miss
 from shuffledp.mechanism import Domain, LocalEpsilon
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.discrete import third_inputs
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
+from shuffledp.randomizers.frequency import AlikeItems, Support
 from shuffledp.randomizers.values import blocks, packed_reports
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import SYMMETRIC_PAIRS
 
 
-class _Unary(FrequencyRandomizer):
+class _Unary(AlikeItems):
     """What unary encodings share: one bit for each item, packed; a set bit supports its item."""
 
     d: int
@@ -44,6 +46,35 @@ class _Unary(FrequencyRandomizer):
     @abstractmethod
     def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
         """The bits of the items held, given the noise at their places."""
+
+    @abstractmethod
+    def coordinate(self) -> Coordinate:
+        """One bit: its law is all there is to say of the mechanism's."""
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """The output hits input x if bit x is set; it is e^eps0 times likelier under x then.
+
+        A missed input has its own bit cleared, with probability 1 - p; others clear it with 1 - q:
+        (1 - p)/(1 - q) = p/(q e^eps0), in which no digits are lost.
+        """
+        check_inputs(inputs, self.d)
+        eps0, bit = arb(self.eps0), self.coordinate()
+        one, zero = bit.q, 1 - bit.q
+        base = bit.p / (one * eps0.exp())
+        rest = self.d - len(set(inputs))
+
+        def blanket(hits: tuple[bool, ...]) -> arb | None:
+            mass = base
+            for hit in hits:
+                mass = mass * (one if hit else zero)
+            if all(hits):
+                if rest == 0:
+                    return None
+                mass = mass * (1 - one**rest)
+            return mass
+
+        # All bits set: every input explains it with its own bit and d - 1 others.
+        return hit_or_miss(inputs, eps0, blanket, bit.p * one ** (self.d - 1))
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         digits = digits_up(self._flip())
@@ -111,13 +142,10 @@ class RAPPOR(_Unary):
         del source
         return ~noise
 
-    def worst_pairs(self) -> WorstPairs:
-        """(0, 1): all pairs are alike, in both directions."""
-        return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others hold x0, x1 or a third value: by symmetry there is no other case."""
-        return third_inputs(self.d)
+    def coordinate(self) -> Coordinate:
+        """Each bit flipped with probability 1/(e^(eps0/2) + 1)."""
+        flip = 1 / ((arb(self.eps0) / 2).exp() + 1)
+        return Coordinate(flip, 1 - flip, self.d, symmetric=True, several=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,10 +188,7 @@ class OUE(_Unary):
     def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
         return source.coins(b"\x80", len(noise))
 
-    def worst_pairs(self) -> WorstPairs:
-        """(0, 1): all pairs are alike, in both directions."""
-        return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others hold x0, x1 or a third value: by symmetry there is no other case."""
-        return third_inputs(self.d)
+    def coordinate(self) -> Coordinate:
+        """A 1 is sent as a fair coin, a 0 as 1 with probability 1/(e^eps0 + 1)."""
+        rare = 1 / (arb(self.eps0).exp() + 1)
+        return Coordinate(rare, arb(0.5), self.d, symmetric=False, several=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -11,9 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.errors import rejected
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.levels import Favours, flags, two_levels
+from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
+from shuffledp.ball.record import WorstPairs
+from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism import Follows, LocalEpsilon, Positive, Whole
-from shuffledp.randomizers.base import Reports, WorstPairs
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
 from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.sets import item_sets
@@ -25,6 +31,10 @@ from shuffledp.theorems import ENVELOPE
 CIRCLE = 2**31 - 1
 _LARGEST_SET = 1000
 _ENVELOPE = (-1, -2)
+# Different sets whose joint law is made: the victim's two and the others'.
+_MOST_SETS = 3
+# Nearer than this to a half a number of points may be rounded either way.
+_TIE = Fraction(1, 10**6)
 
 
 # Two users' sets may have no item in common.
@@ -181,9 +191,65 @@ class Wheel(FrequencyRandomizer):
         """The envelope of all pairs; exchanged, it is the same."""
         return WorstPairs((_ENVELOPE,), ENVELOPE)
 
+    @property
+    def alike(self) -> int:
+        """All sets of one item."""
+        return self.domain if self.s == 1 else 0
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Of the envelope's inputs -1 and -2: two independent hits of probability s p.
+
+        Of disjoint sets 0, 1, 2: by whether the point is on an arc of each. On its own it is with
+        probability q E/Z, q = 1 - (1 - p)^s, on the others', all independent, with probability q.
+
+        Raises
+        ------
+        NotCertified
+            Where it is not clear to which number of points p is rounded.
+        """
+        if abs(Fraction(self.p or 0.0) * CIRCLE % 1 - Fraction(1, 2)) < _TIE:
+            raise NotCertified("wheel: it is not clear to which number of points p is rounded")
+        eps0, covered = arb(self.eps0), self._covered
+        total = rational_ball(covered) * eps0.expm1() + 1
+        # The envelope is no input's law: with the input of all others there is none.
+        if len(inputs) == len(_ENVELOPE) and all(x in _ENVELOPE for x in inputs):
+            return two_levels(_hit_parts(covered, total, inputs), eps0)
+        check_inputs(inputs, self.domain // self.s)
+        distinct = sorted(set(inputs))
+        if len(distinct) > _MOST_SETS:
+            raise ParameterError(f"inputs = {inputs!r}: wanted at most three different sets")
+        if self.s == 1:
+            return two_levels(_hit_parts(covered, total, inputs), eps0)
+        q = 1 - (1 - Fraction(self.arc, CIRCLE)) ** self.s
+        own = rational_ball(q) * eps0.exp() / total
+        law = []
+        for hits, share in _independent(q, len(distinct)):
+            mass = rational_ball(share)
+            ratio = [
+                own / rational_ball(q) if hit else (1 - own) / rational_ball(1 - q) for hit in hits
+            ]
+            probability = tuple(mass * ratio[distinct.index(x)] for x in inputs)
+            law.append(OutputClass(mass / total, probability))
+        return law
+
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Two disjoint sets; all others hold one of them or, in a large domain, a third."""
         return tuple((0, 1, x2) for x2 in range(min(3, self.domain // self.s)))
+
+
+def _independent(hit: Fraction, count: int) -> Iterator[tuple[tuple[bool, ...], Fraction]]:
+    """Independent hits of so many sets, and their probability."""
+    for hits in itertools.product((False, True), repeat=count):
+        yield hits, math.prod((hit if h else 1 - hit for h in hits), start=Fraction(1))
+
+
+def _hit_parts(hit: Fraction, total: arb, inputs: Sequence[int]) -> list[tuple[arb, Favours]]:
+    """Independent hits: density e^eps0/Z where an input is hit, else 1/Z."""
+    distinct = sorted(set(inputs))
+    return [
+        (rational_ball(mass) / total, flags(hits[distinct.index(x)] for x in inputs))
+        for hits, mass in _independent(hit, len(distinct))
+    ]
 
 
 def polynomial(coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:

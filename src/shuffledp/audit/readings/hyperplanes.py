@@ -10,7 +10,7 @@ import numpy as np
 from shuffledp.audit.readings.base import Reading, few, reading_of
 from shuffledp.audit.readings.outputs import whole
 from shuffledp.audit.readings.sets import MOST_SUPPORTED, favoured, patterns, with_bystanders
-from shuffledp.randomizers import PIRAPPOR, ProjectiveGeometry, field, galois
+from shuffledp.randomizers import PIRAPPOR, ProjectiveGeometry, field
 
 
 @reading_of.register(PIRAPPOR)
@@ -24,8 +24,7 @@ def _hyperplanes(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     items = with_bystanders(inputs, randomizer.items)
     q, own = randomizer.size, (1.0, math.exp(randomizer.eps0))
     normals = randomizer.normals(items)
-    space = galois.field(q)
-    counts = field.hits(normals, q)
+    counts = randomizer.orthogonal(items)
     affine = isinstance(randomizer, PIRAPPOR)
     if not affine:
         counts = {flags: (n - all(flags)) // (q - 1) for flags, n in counts.items()}
@@ -41,8 +40,8 @@ def _hyperplanes(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
             numbers, bad = whole(given[:, 0], randomizer.outputs)
             vectors = randomizer.vectors(numbers)
         vectors = vectors.astype(np.int64, copy=False)
-        dots = [space.dot(vectors, np.tile(normal, (len(vectors), 1))) for normal in normals]
-        return [dot == 0 for dot in dots], bad
+        rows = [np.tile(normal, (len(vectors), 1)) for normal in normals]
+        return [field.dot(vectors, row, q) == 0 for row in rows], bad
 
     # A point is one number, an affine function the numbers (a_1, .., a_t, b).
     width = randomizer.digits + 1 if affine else 1
