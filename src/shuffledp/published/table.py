@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from shuffledp.bound import Theorem
+from shuffledp.bounds.continuous import CellPair
 from shuffledp.bounds.inverse import solve_epsilon
 from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.bounds.variation_ratio import published_pair, published_reason
@@ -45,6 +46,9 @@ _FLOATS = "not certified: the formula in plain floating point"
 _MEMORY = "not certified: the formula's constants are from memory of the paper"
 # Users up to which sums over all numbers of clones are offered: a minute.
 _LARGEST_SUM = 20_000_000
+# Relative widths of eps of pairs' curves: of cells a hundred times narrower ones take ten times as
+# long.
+_OF_CLASSES, _OF_CELLS = 1e-6, 5e-5
 # Shares of delta/n that delta0 may have in Theorem 3.8.
 _SHARES = tuple(10.0**-k for k in range(1, 9))
 
@@ -184,13 +188,14 @@ def _moments(key: str, source: Source, eps0: float) -> Callable[[float], forms.M
 def _of_pairs(pairs: Sequence[Pair], cap: float, warning: str, *, lower: bool) -> Curve:
     """The largest of the curves of some pairs."""
     profiles = [Profile(pair) for pair in pairs]
+    rtol = _OF_CELLS if any(isinstance(pair, CellPair) for pair in pairs) else _OF_CLASSES
 
     def epsilon_at(delta: float) -> float:
-        found = solve_epsilon(profiles, math.log(delta), cap=cap, rtol=1e-6, need_all=not lower)
+        found = solve_epsilon(profiles, math.log(delta), cap=cap, rtol=rtol, need_all=not lower)
         return found.low if lower else found.high
 
     def log_delta_at(epsilon: float) -> float:
-        found = [profile.log_delta(epsilon, width=1e-5) for profile in profiles]
+        found = [profile.log_delta(epsilon, width=10.0 * rtol) for profile in profiles]
         return max(one.low if lower else one.high for one in found)
 
     return Curve(epsilon_at, log_delta_at, warning)
