@@ -11,7 +11,7 @@ import shuffledp as sd
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.laws.pairs import has_classes
-from shuffledp.laws.stated import cells_of
+from shuffledp.laws.cells import cells_of
 
 BITS = 100
 CUT = -320.0

@@ -242,12 +242,6 @@ TRUNCATED_END_POINTS = Theorem(
     "docs/theory-noise.md, Theorem 1.2",
     "proved here",
 )
-ASSUMED_PAIRS = Theorem(
-    "assumed-pairs",
-    "that the worst pair is among those evaluated is assumed",
-    "an assumption of whoever gave the noise",
-    "assumed",
-)
 METRIC_ENVELOPE = Theorem(
     "metric-envelope",
     "a law whose gains dominate those of every pair of inputs up to a distance apart",

@@ -29,7 +29,7 @@ from shuffledp.kernel.crowd_sum import Free, Group, stealing
 from shuffledp.kernel.positive_sum import Line as Where
 from shuffledp.laws.pairs import blanket_pair
 from shuffledp.laws.pairs import blanket_pair as pair_of_cells
-from shuffledp.laws.stated import cells_of, fewer
+from shuffledp.laws.cells import cells_of, fewer
 from shuffledp.propose.circle import Plan
 from shuffledp.propose.saddle import Part
 from shuffledp.rounds.dots import Bracket, law_above, law_below
@@ -163,7 +163,7 @@ def test_places_that_are_not_in_order(places):
 def test_groups_of_cells_are_all_of_them_once(lost, monkeypatch):
     cells = cells_of(sd.Laplace(eps0=1.0), (0.0, 1.0)).cells
     monkeypatch.setattr(
-        "shuffledp.laws.stated.groups_of",
+        "shuffledp.laws.cells.groups_of",
         lambda rows, most: lost(np.array_split(np.arange(len(rows)), most)),
     )
     with pytest.raises(NotCertified):

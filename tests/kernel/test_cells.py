@@ -85,7 +85,7 @@ def test_inexact_masses_make_no_mass(seed):
     def about(x):
         return arb(x.mid(), x.mid() * 1e-9)
 
-    inexact = [Cell(about(m), about(p), about(q), low, high) for m, p, q, low, high in cells]
+    inexact = [Cell(about(m), about(p), about(q), low, high) for m, p, q, low, high, _ in cells]
     upper = above(gains(inexact, GROW)).atoms
     for law in (upper, spread(upper, [-9.0, -0.5, 0.2, 0.7, 4.0])):
         most = sum(float(m.upper()) for m, _ in law)

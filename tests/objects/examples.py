@@ -1,21 +1,16 @@
 """One of every mechanism and protocol, and another value of each of their fields."""
 
-import numpy as np
-
 import shuffledp as sd
 from catalogue import CATALOGUE
+from shuffledp.functions import exp
 from shuffledp.multimessage.base import protocol_class, protocol_names
 from shuffledp.randomizers.base import randomizer_class, randomizer_names
 
 
-def logistic(z):
-    """log of the standard logistic density."""
-    return -np.abs(z) - 2.0 * np.log1p(np.exp(-np.abs(z)))
-
-
-def logistic_below(z):
-    """Its distribution function."""
-    return np.where(z < 0.0, np.exp(np.minimum(z, 0.0)), 1.0) / (1.0 + np.exp(-np.abs(z)))
+def logistic(y, x):
+    """Logistic noise of scale 1/4."""
+    u = exp(4.0 * (y - x))
+    return u / ((1 + u) * (1 + u))
 
 
 # The arguments of one of each.
@@ -67,7 +62,7 @@ def class_of(name):
 
 
 NAMES = sorted((*randomizer_names(), *protocol_names()))
-DENSITY = sd.Density(cdf=logistic_below, logpdf=logistic, log_concave=True, eps0=1.0)
+DENSITY = sd.Density(pdf=logistic, outputs=(-4.0, 5.0))
 
 
 def example(name):

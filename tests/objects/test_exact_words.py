@@ -3,7 +3,6 @@
 import math
 
 import pytest
-from scipy.special import expit
 
 import shuffledp as sd
 from shuffledp import deployment
@@ -34,13 +33,8 @@ CLOSE = 0.99999996
             n=100, noise=CLOSE, clip=1.0, epochs=1, batch=10, delta=1e-6, sampler="shuffle"
         ).assumptions(),
         sd.sgd(n=100, noise=CLOSE, clip=1.0, epochs=1, delta=1e-6).assumptions(),
-        sd.Density(
-            cdf=expit,
-            pdf=lambda x: expit(x) * expit(-x),
-            symmetric=True, log_concave=True, eps0=CLOSE, low=0.0, high=CLOSE,
-        ).assumptions(),
     ],
-    ids=["approximate", "gaussian", "sgd", "shuffled-sgd", "density"],
+    ids=["approximate", "gaussian", "sgd", "shuffled-sgd"],
 )  # fmt: skip
 def test_assumptions_print_what_was_accounted_for(assumptions):
     assert str(CLOSE) in " ".join(assumptions)

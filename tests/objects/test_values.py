@@ -120,7 +120,7 @@ def test_long_arguments_are_cut_and_told_apart():
     one, two = sd.Channel(rows), sd.Channel(other)
     assert len(repr(one)) < 200
     assert repr(one) != repr(two)
-    assert repr(DENSITY).startswith("Density(cdf=<logistic_below>, logpdf=<logistic>")
+    assert repr(DENSITY).startswith("Density(pdf=<logistic>")
     many = sd.Joint([sd.BinaryRR(eps0=0.1)] * 1000)
     assert repr(many) == "Joint(randomizers=(BinaryRR(eps0=0.1),) * 1000)"
 

@@ -9,7 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from flint import acb, acb_mat, arb, arb_mat, arb_poly, ctx, fmpq, fmpq_mat, nmod_mat
+from flint import (
+    acb,
+    acb_mat,
+    arb,
+    arb_mat,
+    arb_poly,
+    arb_series,
+    ctx,
+    fmpq,
+    fmpq_mat,
+    nmod_mat,
+)
 
 __all__ = [
     "acb",
@@ -17,6 +28,7 @@ __all__ = [
     "arb",
     "arb_mat",
     "arb_poly",
+    "arb_series",
     "ctx",
     "disc",
     "float_above",

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
+from shuffledp.arithmetic.balls import arb, ctx, float_above, precision_for, total
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import Atoms, End, Floats, Gains, Rough
 from shuffledp.kernel.cells import (
@@ -45,6 +45,13 @@ _HUGE = 1e100
 _SEEN = 1e-110
 # log of the mass beyond which a sketch of a law does not look, against the error allowed.
 _DEEPER = -6.0
+# Gains that many times the largest one outweigh all draws that an estimate need look at.
+_OUTWEIGHS = 1e4
+# What P has of gains that count in an estimate's groups.
+_COUNTS = 1e-40
+# log of what P has of gains that are charged to delta, against the error allowed.
+_RARE = -3.0
+_INFINITY = arb("inf")
 
 
 class Law(NamedTuple):
@@ -321,8 +328,9 @@ class FixedSource:
     def above(self, eps: arb, aim: Aim) -> Law:
         """Cells at the ends of their ranges, which are shared out between common places."""
         made = self.cells()
-        found = _above(gains(made.cells, eps.exp()))
-        atoms = found.atoms
+        every = gains(made.cells, eps.exp())
+        found = _above(_without_rare(every, math.exp(aim.log_error + _RARE)))
+        atoms = _lows_raised(found.atoms, aim.n)
         if len(atoms) > _EXACT:
             at = places(*_floats(atoms), aim, epsilon=float(eps), upper=True)
             atoms = spread(atoms, [float(x) for x in at])
@@ -340,13 +348,36 @@ class FixedSource:
             np.argsort(rows[:, 1] / rows[:, 0] - math.exp(epsilon) * rows[:, 2] / rows[:, 0])
         ]
         mass, gain = rows[:, 0], (rows[:, 1] - math.exp(epsilon) * rows[:, 2]) / rows[:, 0]
-        # Gaps beyond 1e65 are cut: a proposal needs no more, and larger squares are no floats.
-        cost = np.cbrt(mass * np.minimum(np.diff(gain, prepend=gain[0]), 1e65) ** 2)
-        share = np.floor(np.cumsum(cost) / max(float(cost.sum()), 1e-300) * _GROUPS * (1.0 - 1e-9))
+        # One draw that outweighs many of the largest gain that counts is as good as a lower one.
+        counts = np.cumsum(rows[::-1, 1])[::-1] > _COUNTS
+        top = min(float(gain[counts].max(initial=1.0)), 1e65)
+        seen = np.clip(gain, -_OUTWEIGHS * top, top)
+        cost = mass * np.diff(seen, prepend=seen[0]) ** 2
+        # Half of the groups for the bulk of the law, half for its tails.
+        both = [cost ** (1.0 / 3.0), cost ** (1.0 / 12.0)]
+        part = sum(one / max(float(one.sum()), 1e-300) for one in both) / 2.0
+        share = np.floor(np.cumsum(part) * _GROUPS * (1.0 - 1e-9))
         starts = np.flatnonzero(np.diff(share, prepend=-1.0))
         rows = np.add.reduceat(rows, starts, axis=0)
         gain = (rows[:, 1] - math.exp(epsilon) * rows[:, 2]) / rows[:, 0]
         return rows[:, 0], gain, np.maximum(rows[:, 0], rows[:, 1])
+
+
+def _without_rare(found: list[Gain], most: float) -> list[Gain]:
+    """The largest gains unbounded, so that they are charged: those that P has for at most this."""
+    kept, seen = list(found), 0.0
+    for i in sorted(range(len(found)), key=lambda i: -float_above(found[i].high)):
+        seen += float_above(found[i].rising)
+        if seen > most:
+            break
+        kept[i] = found[i]._replace(low=-_INFINITY, high=_INFINITY)
+    return kept
+
+
+def _lows_raised(atoms: Sequence[Atom], n: int) -> list[Atom]:
+    """Gains below -n times the largest one raised to that: one such draw outweighs all others."""
+    floor = -n * max((gain.upper() for _, gain in atoms), key=float, default=arb(0)).max(arb(0))
+    return [(mass, gain.max(floor)) for mass, gain in atoms]
 
 
 def _floats(atoms: Sequence[Atom]) -> tuple[Floats, Floats]:

@@ -67,6 +67,9 @@ class Cell(NamedTuple):
         On the cell u is at least ``bottom.u`` and v at most ``bottom.v``; the latter may be inf.
     top : Corner
         On the cell u is at most ``top.u`` and v at least ``top.v``; the former may be inf.
+    stretch : tuple of arb, or None
+        Where it is given, u and v are those numbers times one common factor, which is between these
+        two: the gain is that of a corner times the factor.
 
     Notes
     -----
@@ -79,11 +82,20 @@ class Cell(NamedTuple):
     q: arb
     bottom: Corner
     top: Corner
+    stretch: tuple[arb, arb] | None = None
 
     def swap(self) -> Cell:
         """The same with P and Q exchanged."""
         bottom, top = Corner(self.top.v, self.top.u), Corner(self.bottom.v, self.bottom.u)
-        return Cell(self.mass, self.q, self.p, bottom, top)
+        return Cell(self.mass, self.q, self.p, bottom, top, self.stretch)
+
+    def plain(self) -> Cell:
+        """The same without a common factor: its least and largest values are in the corners."""
+        if self.stretch is None:
+            return self
+        (low_u, high_v), (high_u, low_v), (least, most) = self.bottom, self.top, self.stretch
+        bottom, top = Corner(least * low_u, most * high_v), Corner(most * high_u, least * low_v)
+        return Cell(self.mass, self.p, self.q, bottom, top)
 
 
 class Gain(NamedTuple):
@@ -128,6 +140,7 @@ class Ends(NamedTuple):
 
 def product(one: Cell, other: Cell) -> Cell:
     """The cell of two independent reports sent as one: masses multiply, and so do ratios."""
+    one, other = one.plain(), other.plain()
     bottom = Corner(_times(one.bottom.u, other.bottom.u), _times(one.bottom.v, other.bottom.v))
     top = Corner(_times(one.top.u, other.top.u), _times(one.top.v, other.top.v))
     return Cell(one.mass * other.mass, one.p * other.p, one.q * other.q, bottom, top)
@@ -135,11 +148,12 @@ def product(one: Cell, other: Cell) -> Cell:
 
 def scaled(cell: Cell, share: arb) -> Cell:
     """The cell of a report that is this one with a known probability: ratios stay."""
-    return Cell(cell.mass * share, cell.p * share, cell.q * share, cell.bottom, cell.top)
+    return Cell(cell.mass * share, cell.p * share, cell.q * share, *cell[3:])
 
 
 def joined(cells: Sequence[Cell]) -> Cell:
     """The union of disjoint cells."""
+    cells = [cell.plain() for cell in cells]
     bottom, top = cells[0].bottom, cells[0].top
     for cell in cells[1:]:
         bottom = Corner(bottom.u.min(cell.bottom.u), bottom.v.max(cell.bottom.v))
@@ -161,10 +175,14 @@ def gains(cells: Iterable[Cell], grow: arb) -> list[Gain]:
             known[id(corner)] = corner, corner.u - grow * corner.v
         return known[id(corner)][1]
 
-    return [
-        Gain(cell.mass, cell.p - grow * cell.q, cell.p, at(cell.bottom), at(cell.top))
-        for cell in cells
-    ]
+    def ends(cell: Cell) -> tuple[arb, arb]:
+        low, high = at(cell.bottom), at(cell.top)
+        if cell.stretch is None:
+            return low, high
+        least, most = cell.stretch
+        return (least * low).min(most * low), (least * high).max(most * high)
+
+    return [Gain(cell.mass, cell.p - grow * cell.q, cell.p, *ends(cell)) for cell in cells]
 
 
 def below(found: Iterable[Gain]) -> list[Atom]:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for
 from shuffledp.bounds.pairs import LawPair
+from shuffledp.laws.cells import cells_of
 from shuffledp.laws.pairs import blanket_pair, dataset_pair, has_classes
-from shuffledp.laws.stated import cells_of
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import Input
 

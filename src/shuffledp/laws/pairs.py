@@ -17,8 +17,8 @@ from shuffledp.bounds.continuous import CellPair, FixedSource, LineSource
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.errors import NotCertified
+from shuffledp.laws.cells import cells_of
 from shuffledp.laws.lines import integers_of, line_of
-from shuffledp.laws.stated import cells_of
 from shuffledp.laws.vectors import label_law
 from shuffledp.multimessage import MessagePair
 from shuffledp.randomizers import LaplaceBall, Randomizer

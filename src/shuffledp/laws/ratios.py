@@ -11,8 +11,8 @@ from shuffledp.bounds.pairs import LawPair
 from shuffledp.bounds.variation_ratio import VariationRatio, largest_ratio
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell
+from shuffledp.laws.cells import cells_of
 from shuffledp.laws.pairs import blanket_pair
-from shuffledp.laws.stated import cells_of
 from shuffledp.randomizers import Randomizer
 
 __all__ = ["ratio_of"]
@@ -64,7 +64,7 @@ def _of_cells(cells: Cells) -> tuple[float, float, float]:
         # Beyond the cells ratios are not known: only the local guarantee bounds them there.
         return math.inf, beta, math.inf
     ratios = [x / y for c in cells.cells for x, y in (c.top, c.bottom[::-1])]
-    heights = [x for c in cells.cells for x in (c.top.u, c.bottom.v)]
+    heights = [x for c in cells.cells for x in (c.plain().top.u, c.plain().bottom.v)]
     p, q = (
         max(float_above(x) if x.is_finite() else math.inf for x in found)
         for found in (ratios, heights)

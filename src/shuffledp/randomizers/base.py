@@ -21,7 +21,6 @@ from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEst
 
 Input = Any
 Reports = np.ndarray
-DEFAULT_CELLS = 1 << 15
 
 
 @dataclasses.dataclass(frozen=True)

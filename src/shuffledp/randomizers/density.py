@@ -1,4 +1,4 @@
-"""Additive noise given by its own density and distribution function."""
+"""Density: any density of a report given a value, as a function that is evaluated on balls."""
 
 from __future__ import annotations
 
@@ -8,271 +8,161 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp._check import exact
-from shuffledp.arithmetic.floats import Array
+from shuffledp.arithmetic.balls import arb, ctx, float_above
+from shuffledp.ball.given import Table, tabulate
 from shuffledp.ball.record import WorstPairs
-from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.mechanism import (
-    IntervalHigh,
-    IntervalLow,
-    Number,
-    OrInfinity,
-    OrNone,
-    Positive,
-    Switch,
-    Whole,
-)
-from shuffledp.randomizers.additive import finite_reports, places
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
-from shuffledp.randomizers.density_grid import PLACES, Grid, density_grid
-from shuffledp.randomizers.density_law import Shape, called, density_law, middle_half, reaches
-from shuffledp.randomizers.law import StatedLaw
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.mechanism import IntervalHigh, IntervalLow, Whole
+from shuffledp.randomizers.base import Reports
+from shuffledp.randomizers.chances import choice
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.noise import bits_for, plus, to_lattice, whole
-from shuffledp.randomizers.values import blocks, real_values
-from shuffledp.randomness import RandomSource
-from shuffledp.theorems import ASSUMED_PAIRS, END_POINTS
+from shuffledp.randomizers.noise import to_lattice
+from shuffledp.randomizers.values import real_values
+from shuffledp.randomness import Choice, RandomSource
+from shuffledp.theorems import ALL_PAIRS
 from shuffledp.values.work import Answers, Beside
 
-Function = Callable[[Any], Any]
-_FEWEST_CELLS = 1 << 10
-_FINER = 32
-_HALVINGS = 80
-_PANELS = 4000
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-_LARGEST_REL = 1e-9
-_LARGEST_GRID = 9
-
-
-_Reach = Annotated[
-    float | None,
-    OrNone(Number(low=lambda m: 2.0 * (m.high - m.low), high=lambda m: 2e12 * (m.high - m.low))),
-]
+Function = Callable[[Any, Any], Any]
+# Bits of the table that is sampled from, and digits of a cell's probability: it is known to 2^-64.
+_BITS, _DIGITS = 128, 80
+# Laws of inputs that are as good as linearly dependent leave nothing to estimate with.
+_WORST_CONDITION = 1e10
+# Places between two inputs at which the variance is looked at.
+_BETWEEN = 64
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Density(MeanRandomizer, listed=False):
-    """Noise of your own added to a value in [low, high], given by functions.
+    """A mechanism of your own for a value in [low, high], by the density of its report.
 
-    f_x(y) = f(y - x). The functions are black boxes, so the bounds rest on what is said of them:
-    that they belong to one density, to a relative error ``rel``, and on its shape. Both are printed
-    with every bound. What can be checked is checked on every cell of every law: values,
-    monotony, symmetry and concavity at all cut points, and that the distribution function grows as
-    the density says (between the least and the largest value of a monotone density; between chords
-    and prolonged chords of a log-concave one). A contradiction is refused, naming the argument.
+    The density is written with Python's arithmetic and ``shuffledp.functions`` (exp, log, sqrt,
+    absolute, maximum, minimum, where), and is evaluated on balls: masses of cells and ranges of
+    likelihood ratios are certified without any further word about its shape, which may be any. It
+    need not be normalised: for every input it is divided by its integral over the outputs.
 
-    Symmetric noise that is log-concave, or falls away from 0, has the two ends of the interval as
-    its worst pair (docs/theory.md, Theorem 4.6). For other noise no theorem names it: the pairs of
-    a grid of inputs are evaluated, and that the worst is among them is printed as an assumption.
+    A value is rounded to one of ``points`` inputs at even distances from low to high, at random and
+    without bias. So there are finitely many inputs: the blanket is that of these, all their ordered
+    pairs are evaluated, and nothing is assumed. Other values are mixtures of two of them.
 
     A density is code and cannot be written to a file: it has no command and no certificate.
 
     Parameters
     ----------
-    cdf : callable
-        P(Z <= z): array of floats -> array of the same shape, accurate to a relative error ``rel``
-        where it is small.
-    logpdf, pdf : callable
-        Natural logarithm of the density, or the density; one of the two.
-    sf : callable, optional
-        P(Z > z), likewise; not needed where the noise is symmetric.
+    pdf : callable
+        (y, x) -> the density of the report y under the input x, but for a factor that may depend on
+        x. It is called with y a power series and x a number, both of python-flint.
+    outputs : tuple of float
+        The interval of reports. Of noise that has no end choose it so wide that hardly any is
+        beyond: reports have the law of those inside.
     low, high : float
-        The interval of inputs.
-    symmetric : bool
-        f(-z) = f(z).
-    log_concave : bool
-        log f is concave: all likelihood ratios are monotone. Gives the narrowest cells.
-    turns : tuple of float
-        For noise that is not log-concave: the density is monotone between neighbouring ones and on
-        either side of them; 0 alone for noise with a single peak at 0.
-    rel : float
-        Relative error of the functions, 2^-53 to 1e-9; logpdf: rel (1 + |logpdf|), absolute.
-    eps0 : float
-        Local guarantee in nats, if there is one: log f changes by no more over high - low. It
-        is checked on the cells.
-    reach : float, optional
-        The functions are not called for |z| above it; by default until 1e-300 are left.
-    grid : int
-        Where no theorem names the worst pair: all ordered pairs of so many inputs, 2 to 9.
+        The interval of values.
+    points : int
+        Inputs, 2 to 9, low and high among them.
 
     Notes
     -----
-    Reports are float64, middles of cells of a lattice. Noise is drawn by inverting ``cdf`` in
-    floating point, from uniform numbers with 52 digits of their own; its cell and the value's are
-    added as whole numbers, and what is sent is a function of this sum alone: its cell up to twice
-    the interval's length from ``low``, and beyond one of a coarser lattice, the same for all sums
-    between neighbouring powers of 2. Widths are such that, for every value, the probability of a
-    cell that is sent is off by a relative 2^-18 or so at most: by the error ``rel`` of the
-    functions, and by the number of draws in it. The bounds do not cover that. Where no width is
-    enough, as in a gap between two parts of the noise, nothing is sampled (``NotCertified``).
+    Reports are float64: middles of the cells of the law, some thousand of them, drawn with their
+    probabilities to 2^-64. Bounds are those of the density itself, of which a cell is a function.
 
-    The lattice is 2^32 times finer than the interval and the noise's middle half if ``rel`` is
-    small enough; about 2^26 times at 1e-14, 2^9 times at 1e-9. Standard errors rest on a numerical
-    integral of z^2.
+    The estimate is unbiased for every density under which the inputs' laws are linearly
+    independent: with f the mean of the laws f_i of the inputs x_i, a report y counts as
+    sum_i c_i f_i(y)/f(y), where sum_i c_i int f_i f_j/f = x_j for all j.
 
     Examples
     --------
-    Logistic noise of scale 1/2 on [0, 1], whose log density changes by at most 2 over it:
+    Logistic noise of scale 1/4 on [0, 1]:
 
-    >>> import numpy as np
-    >>> from scipy.special import expit, log_expit
     >>> import shuffledp as sd
-    >>> noise = sd.Density(
-    ...     logpdf=lambda z: np.log(2.0) + log_expit(2.0 * z) + log_expit(-2.0 * z),
-    ...     cdf=lambda z: expit(2.0 * z),
-    ...     log_concave=True,
-    ...     eps0=2.0,
-    ... )
-    >>> bound = sd.shuffle(noise, n=10_000).epsilon(delta=1e-6)
-    >>> 0.047 < bound.lower < bound.upper < 0.062
+    >>> from shuffledp.functions import exp
+    >>> def logistic(y, x):
+    ...     u = exp(4.0 * (y - x))
+    ...     return u / ((1 + u) * (1 + u))
+    >>> noise = sd.Density(pdf=logistic, outputs=(-8.0, 9.0), points=2)
+    >>> bound = sd.shuffle(noise, n=10_000, rtol=1e-3).epsilon(delta=1e-6)
+    >>> 0.1 < bound.lower < bound.upper < 0.2
     True
     """
 
     in_files: ClassVar[bool] = False
     name: ClassVar[str] = "density"
-    summary: ClassVar[str] = (
-        "noise of your own on an interval, by density and distribution function"
-    )
-    cdf: Function
-    logpdf: Function | None = None
-    pdf: Function | None = None
-    sf: Function | None = None
+    summary: ClassVar[str] = "a mechanism of your own on an interval, by its density"
+    pdf: Function
+    outputs: tuple[float, float]
     low: IntervalLow = 0.0
     high: IntervalHigh = 1.0
-    symmetric: Switch = True
-    log_concave: Switch = False
-    turns: tuple[float, ...] = (0.0,)
-    rel: Annotated[float, Number(low=2e-16, high=_LARGEST_REL)] = 1e-14
-    eps0: Annotated[float, OrInfinity(Positive(high=_check.LARGEST_EPS0))] = math.inf
-    reach: _Reach = None
-    grid: Annotated[int, Whole(low=2, high=_LARGEST_GRID)] = 3
+    points: Annotated[int, Whole(low=2, high=9)] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.logpdf is None) == (self.pdf is None):
-            raise rejected("logpdf", self.logpdf, "a function, or pdf in its place; one of them")
-        for key in ("cdf", "logpdf", "pdf", "sf"):
-            value = getattr(self, key)
-            if not (callable(value) or (value is None and key != "cdf")):
-                raise rejected(key, value, "a function of an array of floats")
-        if self.sf is None and not self.symmetric:
-            msg = (
-                "sf is missing: noise that is not symmetric wanted it, as 1 - cdf loses its digits"
-            )
-            raise ParameterError(msg)
-        object.__setattr__(self, "turns", self._checked_turns())
-        self.law((self.low, self.high), cells=_FEWEST_CELLS)
-
-    def _checked_turns(self) -> tuple[float, ...]:
+        if not callable(self.pdf):
+            raise rejected("pdf", self.pdf, "a function of a report and an input")
         try:
-            given = [_check.real("turns", turn) for turn in self.turns]
-        except TypeError:
-            raise rejected("turns", self.turns, "a tuple of numbers") from None
-        if self.symmetric:
-            given += [-turn for turn in given] + [0.0]
-        return tuple(sorted({turn + 0.0 for turn in given}))
+            low, high = (_check.real("outputs", y) for y in self.outputs)
+        except (TypeError, ValueError):
+            raise rejected("outputs", self.outputs, "a pair of numbers") from None
+        if not low < high:
+            raise rejected("outputs", self.outputs, "an interval")
+        object.__setattr__(self, "outputs", (low, high))
 
     # ------------------------------------------------------------------------------- its law
 
     @property
-    def _shape(self) -> Shape:
-        return Shape(
-            log_density=self._log_density,
-            below=self.cdf,
-            above=self._above,
-            length=self.high - self.low,
-            rel=self.rel,
-            log_concave=self.log_concave,
-            turns=self.turns,
-            symmetric=self.symmetric,
-            reach=self.reach,
-        )
+    def inputs(self) -> tuple[float, ...]:
+        """The inputs that values are rounded to."""
+        return tuple(float(x) for x in np.linspace(self.low, self.high, self.points))
 
-    def _log_density(self, z: Array) -> Array:
-        if self.logpdf is not None:
-            return self.logpdf(z)
-        density = called(self._pdf, "pdf", z)
-        if bool((density < 0.0).any()):
-            raise rejected("pdf", float(density.min()), "a density >= 0")
-        return np.log(density)
+    def index(self, x: Any) -> int:
+        """Which of the inputs this is; ParameterError where it is none."""
+        value = _check.real("input", x, low=self.low, high=self.high)
+        if value not in self.inputs:
+            raise rejected("input", x, f"one of {self.inputs}")
+        return self.inputs.index(value)
+
+    def table(self, bits: int) -> Table:
+        """Cells of the outputs at a precision of so many bits or more."""
+        precision = max(_BITS, -(-bits // 64) * 64)
+
+        def made() -> Table:
+            with ctx.workprec(precision):
+                return tabulate(self.pdf, self.inputs, self.outputs)
+
+        return _FOUND.of(self).answer(("table", precision), made)
 
     @property
-    def _pdf(self) -> Function:
-        if self.pdf is None:
-            raise rejected("pdf", None, "a function")
-        return self.pdf
+    def eps0(self) -> float:
+        """The largest log ratio of two densities, rounded up; inf if there is none."""
+        return _FOUND.of(self).answer("eps0", self._largest_loss)
 
-    def _above(self, z: Array) -> Array:
-        return self.cdf(-z) if self.sf is None else self.sf(z)
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> StatedLaw:
-        """Cells in units of the interval, every one checked against the density.
-
-        Raises
-        ------
-        ParameterError
-            If the functions contradict each other, or what was said of them.
-        NotCertified
-            If the masses of cells are not known to a relative 1e-7.
-        """
-        law = density_law(self._shape, places(self, inputs), cells)
-        if self.eps0 < math.inf:
-            self._check_eps0(law)
-        return law
-
-    def _check_eps0(self, law: StatedLaw) -> None:
-        for side in (law.left, law.right):
-            change = float((side.max(axis=0) - side.min(axis=0) - law.err).max())
-            if change > self.eps0 * (1.0 + 1e-9) + 1e-12:
-                wanted = f"at least {change:g}, the change of log f seen over high - low"
-                raise rejected("eps0", self.eps0, wanted)
+    def _largest_loss(self) -> float:
+        table, every = self.table(_BITS), range(self.points)
+        largest = arb(1)
+        with ctx.workprec(_BITS):
+            for piece in table.pieces:
+                for i in every:
+                    if piece.value[i].is_zero():
+                        continue
+                    for j in every:
+                        largest = largest.max(table.ratio(piece, i, j)[1])
+            if largest <= 1:
+                return 0.0
+            found = float_above(largest.log()) if largest.is_finite() else math.inf
+        return found if found <= _check.LARGEST_EPS0 else math.inf
 
     def worst_pairs(self) -> WorstPairs:
-        """The end points, or all ordered pairs of a grid of inputs where no theorem names them."""
-        if self._shape.ends_are_farthest:
-            return WorstPairs(((self.low, self.high),), END_POINTS)
-        return WorstPairs(self._pairs, ASSUMED_PAIRS)
-
-    @property
-    def _pairs(self) -> tuple[tuple[float, float], ...]:
-        places = [float(x) for x in np.linspace(self.low, self.high, self.grid)]
-        return tuple((a, b) for a in places for b in places if a != b)
+        """All ordered pairs of the inputs."""
+        pairs = ((x0, x1) for x0 in self.inputs for x1 in self.inputs if x0 != x1)
+        return WorstPairs(tuple(pairs), ALL_PAIRS)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """Victim at the end points, all others at one of them or in the middle."""
-        middle = 0.5 * (self.low + self.high)
-        return tuple((self.low, self.high, x2) for x2 in (self.low, self.high, middle))
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the bounds take from you, in words."""
-        names = ["pdf" if self.logpdf is None else "logpdf", "cdf"]
-        names += [] if self.sf is None else ["sf"]
-        words = [
-            f"{', '.join(names)} belong to one density, to a relative error of {exact(self.rel)}"
-        ]
-        shape = ["symmetric"] if self.symmetric else []
-        if self.log_concave:
-            shape.append("log-concave")
-        else:
-            points = ", ".join(exact(turn) for turn in self.turns)
-            shape.append(f"monotone between and outside the points {points}")
-        words.append(f"that density is {' and '.join(shape)}")
-        if self.eps0 < math.inf:
-            words.append(f"its logarithm changes by at most {exact(self.eps0)} over high - low")
-        if not self._shape.ends_are_farthest:
-            words.append(
-                f"the worst pair of inputs is among the {self.grid * (self.grid - 1)} ordered "
-                f"pairs of {self.grid} inputs that were evaluated: assumed, not proved"
-            )
-        return tuple(words)
+        """Victim at the end points, all others at one of the inputs."""
+        return tuple((self.low, self.high, x2) for x2 in self.inputs)
 
     def parameters(self) -> dict[str, Any]:
         """Functions cannot be written to a file: refused."""
-        msg = "density: given by functions, which cannot be written to a file or read from one"
+        msg = "density: given by a function, which cannot be written to a file or read from one"
         raise NotCertified(msg)
 
     # ---------------------------------------------------------------------------- running it
@@ -282,79 +172,74 @@ class Density(MeanRandomizer, listed=False):
         """64: a float."""
         return 64.0
 
-    def variance(self, frequency: float = 0.0) -> float:
-        """Variance of the noise by numerical integration, whatever the input."""
-        del frequency
-        return self._moments[1]
-
     @property
-    def _moments(self) -> tuple[float, float]:
-        return _FOUND.of(self).answer("moments", self._integrated)
+    def chances(self) -> tuple[Floats, Floats]:
+        """Edges of the cells, and each cell's probability under each input."""
+        return _FOUND.of(self).answer("chances", self._chances)
 
-    def _integrated(self) -> tuple[float, float]:
-        """Mean and variance: E Z = int P(Z > z) - P(Z <= -z), E Z^2 = int 2 z P(|Z| > z)."""
-        length = self.high - self.low
-        far = max(reaches(self._shape)) * length
-        knots = [abs(turn) for turn in self.turns if 0.0 < abs(turn) < far]
-        near = 1e-3 * length * middle_half(self._shape, far / length)
-        edges = np.unique(np.concatenate([[0.0], knots, np.geomspace(near, far, _PANELS)]))
-        half = 0.5 * np.diff(edges)[:, None]
-        z = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * _NODES).ravel()
-        weight = (half * _WEIGHTS).ravel()
-        up, down = called(self._above, "sf", z), called(self.cdf, "cdf", -z)
-        tail = np.cumsum((weight * 2.0 * z * (up + down))[::-1])[::-1]
-        # What lies beyond half the reach counts for nothing, if the integral is finite.
-        beyond = tail[np.searchsorted(z, 0.5 * far)]
-        mean = float((weight * (up - down)).sum())
-        variance = float(tail[0]) - mean * mean
-        if not beyond <= 1e-6 * variance:
-            raise NotCertified("density: the noise has no variance that can be seen by integration")
-        return mean, variance
+    def _chances(self) -> tuple[Floats, Floats]:
+        table = self.table(_BITS)
+        with ctx.workprec(_BITS):
+            rows = [[float(table.mass(p, i)) for p in table.pieces] for i in range(self.points)]
+        edges = [p.left for p in table.pieces] + [table.pieces[-1].right]
+        return np.array(edges), np.array(rows)
+
+    def _choices(self) -> list[Choice]:
+        """The law of the cell under each input."""
+        table = self.table(_BITS)
+        with ctx.workprec(_BITS):
+            rows = [[table.mass(p, i) for p in table.pieces] for i in range(self.points)]
+            return [choice([_units(mass) for mass in row]) for row in rows]
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return real_values(values, self.low, self.high)
 
-    @property
-    def lattice(self) -> Grid:
-        """The lattice of reports, and the coarser cells of reports far out."""
-        return _FOUND.of(self).answer("lattice", self._lattice_needed)
-
-    def _lattice_needed(self) -> Grid:
-        """2^32 steps to the interval and to the quartiles, if the functions are that accurate."""
-        quarters = np.array([0.25, 0.25])
-        quartiles = self._quantile(quarters, np.array([False, True]), _HALVINGS)
-        width = float(quartiles[1] - quartiles[0]) / (self.high - self.low)
-        bits = bits_for(max(1.0, 1.0 / max(width, 2.0**-20)), _FINER)
-        return density_grid(self._shape, bits, width)
-
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        lattice, length = self.lattice, self.high - self.low
-        steps = 1 << lattice.bits
-        halvings = math.ceil(math.log2(sum(reaches(self._shape)) * steps / PLACES))
+        choices = _FOUND.of(self).answer("choices", self._choices)
+        edges = self.chances[0]
+        place = np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
+        own = to_lattice(place, self.points - 1, source)
         reports = np.empty(len(values))
-        for users in blocks(len(values)):
-            place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
-            small, upper = 0.5 * source.fine_unit(len(place)), source.coins(b"\x80", len(place))
-            noise = whole(self._quantile(small, upper, halvings) / length * steps)
-            sums = plus(to_lattice(place, steps, source), noise)
-            reports[users] = self.low + length * lattice.sent(sums)
+        for i, law in enumerate(choices):
+            users = np.flatnonzero(own == i)
+            cells = source.choose(law, users.size)
+            reports[users] = 0.5 * (edges[cells] + edges[cells + 1])
         return reports
 
-    def _quantile(self, small: Array, upper: npt.NDArray[np.bool_], halvings: int) -> Floats:
-        """The noise with these probabilities of less, or of more where ``upper``: by halving."""
-        length = self.high - self.low
-        down, up = (length * far for far in reaches(self._shape))
-        low, high = np.full(small.shape, -down), np.full(small.shape, up)
-        for _ in range(halvings):
-            middle = 0.5 * (low + high)
-            above, below = called(self._above, "sf", middle), called(self.cdf, "cdf", middle)
-            right = np.where(upper, above > small, below < small)
-            low, high = np.where(right, middle, low), np.where(right, high, middle)
-        return 0.5 * (low + high)
+    # ------------------------------------------------------------------------------ estimating
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """The largest over the values: that of the report's number, and of the rounding."""
+        del frequency
+        _, chances = self.chances
+        second = chances @ self._numbers**2
+        values = np.linspace(self.low, self.high, _BETWEEN * (self.points - 1) + 1)
+        return float((np.interp(values, self.inputs, second) - values**2).max())
+
+    @property
+    def _numbers(self) -> Floats:
+        """What each cell counts as."""
+        return _FOUND.of(self).answer("numbers", self._solved)
+
+    def _solved(self) -> Floats:
+        _, chances = self.chances
+        mean = chances.mean(axis=0)
+        shares = np.divide(chances, mean, out=np.zeros_like(chances), where=mean > 0.0)
+        products = chances @ shares.T
+        if not np.linalg.cond(products) <= _WORST_CONDITION:
+            raise NotCertified("density: the inputs' laws are too much alike to estimate a mean")
+        return np.linalg.solve(products, np.array(self.inputs)) @ shares
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
-        mean = 0.0 if self.symmetric else self._moments[0]
-        return finite_reports(reports) - mean
+        column = real_values(reports, *self.outputs, name="reports")
+        edges = self.chances[0]
+        cells = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, edges.size - 2)
+        return self._numbers[cells]
+
+
+def _units(mass: arb) -> int:
+    """The mass in units of 2^-80."""
+    return int((mass.mid() * 2**_DIGITS).floor().unique_fmpz() or 0)
 
 
 _FOUND: Beside[Density, Answers] = Beside(lambda _: Answers())

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
@@ -16,7 +15,7 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.ball.noises import generalized_noise
 from shuffledp.ball.power import PowerNoise as PowerDensity
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
-from shuffledp.randomizers.additive import LARGEST_EXPONENT, AdditiveNoise, Noise
+from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.noise import Cells
 from shuffledp.randomizers.power_cells import pieces_of, power_cells
 from shuffledp.randomizers.power_renyi import power_renyi
@@ -26,20 +25,17 @@ from shuffledp.randomness import BITS, RandomSource
 U = UNIT_ROUNDOFF
 _LEAST_SHAPE, _LARGEST_SHAPE = 1.0 / 32.0, 1000.0
 _LARGEST_DISTANCE = 1e4
-_LOG_TAIL = -300.0 * math.log(10.0)
 # The sampler leaves out what is beyond the last digit of an exact probability.
 _LEAST_LOG = -BITS * math.log(2.0)
 # Of the reach of reports: rounding of a power, of a sum, and of the report itself is far less.
 _ROOM = 1e-9
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
-_TERMS = 24
 _ROUNDS = 50
 _LARGEST_LOG = 600.0
 _GAUSSIAN_SHAPE = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneralizedGaussian(AdditiveNoise):
+class GeneralizedGaussian(IntervalNoise):
     """Noise with density proportional to exp(-(|z|/scale)^shape) added to a value in [low, high].
 
     Shape 1 is Laplace, 2 is Gaussian with sigma = scale/sqrt 2; a small shape has a cusp and heavy
@@ -130,11 +126,6 @@ class GeneralizedGaussian(AdditiveNoise):
             return self.distance**2 * (1.0 + 16 * U)
         return super().local_rho
 
-    @property
-    def noise(self) -> Noise:
-        """Z/(high - low)."""
-        return PowerNoise(self.shape, 1.0 / self.distance)
-
     def variance(self, frequency: float = 0.0) -> float:
         """s^2 Gamma(3/b)/Gamma(1/b), whatever the input."""
         del frequency
@@ -155,110 +146,6 @@ class GeneralizedGaussian(AdditiveNoise):
         level, _ = _tail_level(self.shape, _LEAST_LOG)
         reach = level ** (1.0 / self.shape) * self.scale * (1.0 + _ROOM) + (self.high - self.low)
         return real_values(reports, self.low - reach, self.high + reach, name="reports")
-
-
-class PowerNoise(Noise):
-    """f(z) proportional to exp(-(|z|/s)^b).
-
-    Parameters
-    ----------
-    shape : float
-        b.
-    scale : float
-        s, in units of the interval.
-    """
-
-    def __init__(self, shape: float, scale: float) -> None:
-        self.shape, self.scale = shape, scale
-        # L = (t/s)^b, t and s within 3u each and the power within 8u of itself.
-        self._relative = (6.0 * shape + 8.0) * U
-        self.rounding = 2.0 * LARGEST_EXPONENT * self._relative + 64 * U
-        level, log_tail = _tail_level(shape, _LOG_TAIL)
-        self.reach = scale * level ** (1.0 / shape)
-        self.tail = math.exp(log_tail) * (1.0 + 1e-9)
-
-    @property
-    def log_norm(self) -> float:
-        """log of the integral of exp(-(|z|/s)^b): log 2s + log Gamma(1 + 1/b)."""
-        return math.log(2.0 * self.scale) + math.lgamma(1.0 + 1.0 / self.shape)
-
-    def exponent(self, distance: Array) -> Array:
-        """(t/s)^b, at most 1e6."""
-        with np.errstate(over="ignore", under="ignore"):
-            return np.minimum((distance / self.scale) ** self.shape, 1e6)
-
-    def log_density(self, distance: Array) -> Array:
-        """-(t/s)^b."""
-        return -self.exponent(distance)
-
-    def mass(self, near: Array, width: Array) -> tuple[Array, Array]:
-        """Ten Gauss-Legendre nodes, or near 0 the series of the exponential, term by term."""
-        far = near + width
-        first = (near < 0.9 * far) & (self.exponent(far) <= 0.5)
-        mass, err = self._by_nodes(np.where(near > 0.0, near, width), width)
-        err = np.where((near > 0.0) | first, err, 1.0)
-        where = np.flatnonzero(first)
-        mass[where], err[where] = self._by_series(near[where], far[where])
-        return mass, err
-
-    def bend(self, near: Array, width: Array) -> Array:
-        """(b + 2) log(far/near).
-
-        The slope is b (t^{b-1} + t'^{b-1}) between the inputs, each term within (far/near)^{|b-1|};
-        outside b |t^{b-1} - t'^{b-1}|, whose logarithm has a derivative (b - 2)/xi by Cauchy's mean
-        value theorem, xi between t and t', so at most |b - 2|/near.
-        """
-        with np.errstate(divide="ignore"):
-            known = np.log1p(np.divide(width, near))
-        return np.where(near > 0.0, (self.shape + 2.0) * known, np.inf)
-
-    def _by_nodes(self, near: Array, width: Array) -> tuple[Array, Array]:
-        """Relative remainder: 2 e^{variation} q^20/(1 - q).
-
-        On the disc |z - m| <= eta m around the cell's middle |z^b - m^b| <= m^b ((1 - eta)^-b - 1)
-        (the coefficients of (1 + x)^b are no larger than those of (1 - x)^-b). A rule with positive
-        weights, exact to degree 19, is off by at most twice the cell's width times the Taylor
-        remainder of that degree, M q^20/(1 - q) with q = half width/(eta m).
-        """
-        half = 0.5 * width
-        middle = near + half
-        top, centre = self.exponent(near + width), self.exponent(middle)
-        total = np.zeros_like(half)
-        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-            moved = centre - self.exponent(middle + half * node)
-            total += weight * np.exp(np.clip(moved, -700.0, 300.0))
-        with np.errstate(under="ignore"):
-            mass = total * np.exp(np.maximum(np.log(half) - centre - self.log_norm, -745.0))
-            room = 1.5 / np.maximum(centre, 1e-300)
-            eta = np.minimum(-np.expm1(-np.log1p(room) / self.shape), 0.5)
-            q = np.minimum(half / (eta * middle), 1.0)
-            spread = centre * np.minimum(np.expm1(-self.shape * np.log1p(-eta)), 1.6 / 1e-300)
-        # The disc was chosen so that the exponent moves by at most 1.5 on it.
-        moved = np.minimum(np.minimum(spread, 1.6) + top - centre, 300.0)
-        remainder = 2.0 * np.exp(moved) * q**20 / np.maximum(1.0 - q, 1e-3)
-        err = np.where(q < 0.9, remainder, 1.0) + (centre + 1.0) * 2.0 * self._relative
-        return mass, err + 64 * U * (1.0 + abs(self.log_norm) + np.abs(np.log(half)))
-
-    def _by_series(self, near: Array, far: Array) -> tuple[Array, Array]:
-        """Difference of t sum (-L)^k/(k! (b k + 1)) at far and near < 0.9 far, L <= 1/2.
-
-        The cell holds at least e^-1/2 of its width, a tenth of far, so that 20 of the roundings of
-        the sum, which is at most far, are enough.
-        """
-        total = self._integral(far) - self._integral(near)
-        with np.errstate(under="ignore"):
-            mass = np.exp(np.log(total) - self.log_norm)
-        err = 20.0 * (64 * U + self._relative)
-        return mass, err + 64 * U * (1.0 + abs(self.log_norm) + np.abs(np.log(far)))
-
-    def _integral(self, far: Array) -> Array:
-        """Integral of exp(-L) from 0, L <= 1/2 at the end: 24 terms leave less than 1e-30 of it."""
-        level = self.exponent(far)
-        total, term = np.ones_like(far), np.ones_like(far)
-        for k in range(1, _TERMS):
-            term = term * (-level / k)
-            total += term / (self.shape * k + 1.0)
-        return far * total
 
 
 def _tail_level(shape: float, least: float) -> tuple[float, float]:

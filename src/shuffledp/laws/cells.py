@@ -1,9 +1,7 @@
 """Cells of one mechanism's reports, and of mechanisms made of others; the same at every eps.
 
 They come from the mechanism's law in balls. Reports made of parts have the products of the parts'
-cells, or their mixture (docs/theory-parts.md, section 1). Of a density that is given by functions,
-and of Gaussian noise in a ball against its blanket, cells are stated in floats, with bounds of
-their errors (`randomizers.law.StatedLaw`).
+cells, or their mixture (docs/theory-parts.md, section 1).
 """
 
 from __future__ import annotations
@@ -19,18 +17,19 @@ from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner, joined, product, scaled
+from shuffledp.laws.gaussian_ball import antipodal_cells
+from shuffledp.laws.given import density_cells
 from shuffledp.laws.lines import integers_of, line_of
 from shuffledp.laws.metric import envelope_of
 from shuffledp.laws.vectors import angle_cells
 from shuffledp.propose.cells import even_edges, groups_of
 from shuffledp.randomizers import Density, GaussianBall, LaplaceBall, Randomizer
 from shuffledp.randomizers.base import Input
-from shuffledp.randomizers.law import StatedLaw
 
 __all__ = ["cells_of"]
 
-# Cells of a law stated in floats, of noise that is a part, and of a product of parts.
-_STATED, _PART, _PRODUCT = 4096, 384, 6000
+# Cells of noise that is a part, and of a product of parts.
+_PART, _PRODUCT = 384, 6000
 # Cells of noise for integrals.
 _FINE = 3000
 # log of the mass of a part that is cut off.
@@ -80,8 +79,10 @@ def _of_one(randomizer: Randomizer, inputs: tuple[Input, ...], count: int) -> Ce
         return Cells(envelope, arb(0), arb(0))
     if isinstance(randomizer, LaplaceBall):
         return Cells(angle_cells(randomizer, inputs), arb(0), arb(0))
-    if isinstance(randomizer, Density | GaussianBall):
-        return _of_stated(randomizer.law(inputs, cells=_STATED), blanket=len(inputs) == 2)
+    if isinstance(randomizer, GaussianBall):
+        return antipodal_cells(randomizer, inputs)
+    if isinstance(randomizer, Density):
+        return density_cells(randomizer, inputs)
     try:
         return _of_classes(_law(randomizer, inputs), blanket=len(inputs) == 2)
     except NotCertified:
@@ -121,40 +122,6 @@ def _of_classes(law: Law, *, blanket: bool) -> Cells:
             corner = Corner(first / mass, second / mass)
             cells.append(Cell(mass, first, second, corner, corner))
     return Cells(cells, p, q, outside)
-
-
-def _of_stated(law: StatedLaw, *, blanket: bool) -> Cells:
-    """A law in floats, with the errors stated there."""
-    reference = law.blanket if blanket else law.mass[2]
-    p = q = arb(law.tail)
-
-    def ball(x: float) -> arb:
-        return arb(x, x * law.rel * (1.0 + 1e-9))
-
-    cells = []
-    edges = (law.left, law.right)
-    bases = (law.blanket_left, law.blanket_right) if blanket else (law.left[2], law.right[2])
-    for k in range(reference.size):
-        mass, first, second = (float(x) for x in (reference[k], law.mass[0, k], law.mass[1, k]))
-        if mass == 0.0:
-            p, q = p + ball(first), q + ball(second)
-            continue
-        ends = [float(base[k]) for base in bases]
-        (u_low, u_high), (v_low, v_high) = (
-            _ratios([float(edge[row, k]) for edge in edges], ends, arb(float(law.err[k])))
-            for row in (0, 1)
-        )
-        bottom, top = Corner(u_low, v_high), Corner(u_high, v_low)
-        cells.append(Cell(ball(mass), ball(first), ball(second), bottom, top))
-    return Cells(cells, p, q)
-
-
-def _ratios(logs: Sequence[float], bases: Sequence[float], err: arb) -> tuple[arb, arb]:
-    """Bounds of a ratio on a cell, from log densities at both edges."""
-    if not all(math.isfinite(x) for x in (*logs, *bases)):
-        return arb(0), arb("inf")
-    first, last = (arb(x) - arb(y) for x, y in zip(logs, bases, strict=True))
-    return (first.min(last) - err).exp(), (first.max(last) + err).exp()
 
 
 # --------------------------------------------------------------------------- made of parts
