@@ -10,7 +10,7 @@ import shuffledp as sd
 from audit import programs
 from catalogue import CATALOGUE
 from laws import law_of
-from randomizers.test_whole_sums import heavy
+from objects.examples import DENSITY
 from shuffledp.audit import AuditPlan, audit, collected, design, limits
 from shuffledp.audit.readings import read, value_of
 from shuffledp.errors import NotCertified, ParameterError
@@ -126,7 +126,7 @@ def test_inputs_of_another_mechanism_are_refused_by_name(mechanism, inputs):
     [
         *(sd.GeneralizedGaussian(shape=b, scale=1.0) for b in (1 / 32, 0.1, 1000.0)),
         sd.Staircase(eps0=1e-6),
-        heavy(eps0=1.04),
+        DENSITY,
     ],
     ids=repr,
 )
