@@ -58,8 +58,12 @@ def _density(randomizer: Density, inputs: tuple[Any, ...]) -> Reading:
     middles = 0.5 * (edges[1:] + edges[:-1])
 
     def masses(x: float, y: Floats) -> Floats:
+        # A value between two inputs is rounded to either at random.
+        place = (x - randomizer.low) / (randomizer.high - randomizer.low) * (randomizer.points - 1)
+        below = min(int(place), randomizer.points - 2)
+        row = mass[below] + (place - below) * (mass[below + 1] - mass[below])
         cells = np.searchsorted(y, middles, side="left")
-        return np.bincount(cells, weights=mass[randomizer.index(x)], minlength=y.size + 1)
+        return np.bincount(cells, weights=row, minlength=y.size + 1).astype(np.float64)
 
     found = on_line(randomizer, masses, inputs, ends=randomizer.outputs, err=0.0)
     return dataclasses.replace(found, equal=None)
