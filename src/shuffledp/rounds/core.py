@@ -29,9 +29,8 @@ _CLOSE = 0.1
 _MOST_TRIES = 12
 # Of different mechanisms so many are named among the assumptions.
 _NAMED = 8
-# A quarter of the dots for searches that compare; where nothing is known of delta estimates begin
-# with the first rung of the ladder.
-_COARSE, _FIRST_LEVEL = 0.25, -32.0
+# log of the delta at which estimates begin where nothing is known of it: the ladder's first rung.
+_FIRST_LEVEL = -32.0
 
 
 class Ends(NamedTuple):
@@ -149,22 +148,6 @@ class Rounds(Accountant):
         if epsilon >= self.eps0:
             return -math.inf
         return self._plan.log_delta(epsilon, self._plan.level(self._rung(epsilon)))
-
-    def log_upper_coarse(self, epsilon: float, *, log_target: float) -> float:
-        """The same with a quarter of the dots: still certified, a per cent or so larger.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps >= 0 in nats.
-        log_target : float
-            log of the delta it is compared with: curves are followed down to a millionth of it.
-        """
-        if epsilon >= self.eps0:
-            return -math.inf
-        places = [self._plan.for_target(i, log_target, _COARSE) for i in range(len(self.parts))]
-        above, _ = self._above(places, self._plan.level(log_target))
-        return worst(above, epsilon, 1e-3).high
 
     @property
     def _width(self) -> float:
