@@ -271,7 +271,8 @@ class LineSource:
         if "rough" not in self._made:
             self._made["rough"] = rough_law(self.line())
         masses, u, v = self._made["rough"]  # type: ignore[misc]
-        return masses, u - math.exp(epsilon) * v, masses * np.maximum(u, 1.0)
+        with np.errstate(over="ignore"):
+            return masses, u - math.exp(epsilon) * v, masses * np.maximum(u, 1.0)
 
 
 @dataclass(frozen=True)

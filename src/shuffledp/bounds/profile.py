@@ -40,6 +40,7 @@ _COARSER = 4.0
 _UNKNOWN = LogInterval(-math.inf, math.inf)
 # Where n E G and n E G_+ are this near, relatively, an estimate is either of them.
 _SAME = 1e-9
+_NO_FLOATS = "ratios of probabilities that are no floats: wanted noise that is not so narrow"
 # Layers that weigh less than this against the width asked for are bounded by Chernoff's method.
 _NEGLIGIBLE = 1e-2
 
@@ -56,12 +57,10 @@ class _Sorted(NamedTuple):
     def of(cls, law: Atoms) -> _Sorted:
         order = sorted(range(len(law.gains)), key=lambda j: float(law.gains[j]))
         atoms = Atoms([law.masses[j] for j in order], [law.gains[j] for j in order])
-        return cls(
-            atoms,
-            np.array([float(x) for x in atoms.masses]),
-            np.array([float(x) for x in atoms.gains]),
-            float(total(atoms.masses) - 1),
-        )
+        masses, gains = (np.array([float(x) for x in row]) for row in (atoms.masses, atoms.gains))
+        if not (np.isfinite(masses).all() and np.isfinite(gains).all()):
+            raise NotCertified(_NO_FLOATS)
+        return cls(atoms, masses, gains, float(total(atoms.masses) - 1))
 
     def is_direct(self, n: int) -> bool:
         """Whether a sum over counts is taken."""

@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.errors import NotCertified
 from shuffledp.propose.layers import usual_deviation
 
 __all__ = ["Aim", "Sketch", "edges", "even_edges", "groups_of", "places", "rough_law", "sketch"]
@@ -173,6 +174,12 @@ def edges(seen: Sketch, aim: Aim, *, epsilon: float, upper: bool) -> list[float]
         Whether atoms are to be at the ends of ranges.
     """
     grow = math.exp(epsilon)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _edges(seen, aim, grow, upper=upper)
+
+
+def _edges(seen: Sketch, aim: Aim, grow: float, *, upper: bool) -> list[float]:
+    """The same at a = ``grow``."""
     gain = seen.u - grow * seen.v
     others = _others(
         np.append(seen.mass, seen.ends[:, 0]),
@@ -202,6 +209,9 @@ def edges(seen: Sketch, aim: Aim, *, epsilon: float, upper: bool) -> list[float]
 
 def _count(whole: float, aim: Aim, *, upper: bool) -> int:
     """How many places bring the error of E(S)_+ to e^log_allowed."""
+    if not math.isfinite(whole):
+        msg = "ratios of densities that are no floats: wanted noise that is not so narrow"
+        raise NotCertified(msg)
     share = (_ABOVE if upper else _BELOW) / 2.0
     log = 0.5 * (math.log(share) + 3.0 * math.log(whole + 1e-300) - aim.log_error)
     return int(min(max(math.exp(min(log, 20.0)), 8.0), _MOST_CELLS)) + 2
@@ -311,7 +321,8 @@ def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> _Others:
 def _first_cut(w: Floats, g: Floats, mean: float, sd: float, aim: Aim) -> int:
     """How many of the sorted gains a saddle point may hold: Chernoff's bound is near the answer."""
     tilts = np.geomspace(1e-4 / sd, _steepest(sd, g), _COARSE)
-    exponent = np.minimum(np.multiply.outer(tilts, g), _LARGEST)
+    with np.errstate(over="ignore"):
+        exponent = np.minimum(np.multiply.outer(tilts, g), _LARGEST)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         bend = np.cumsum(w * (np.expm1(exponent) - exponent), axis=1)
         above, beyond = (x.sum() - np.cumsum(x) for x in (w * g, w))
