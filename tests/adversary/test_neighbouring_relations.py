@@ -416,7 +416,8 @@ def test_deployments_and_certificates(tmp_path, rounds):
         for bound in (situation.bound, situation.published, situation.composed):
             assert bound is None or bound.relation == relation
     written = issue(deployment, made)
-    assert written.neighbouring_relation == {**relation.to_dict(), "words": relation.sentence}
+    assert all(claim.relation == relation.to_dict() for claim in written.claims)
+    assert {member.neighbours for member in written.members} == {relation.sentence}
     path = tmp_path / "c.json"
     path.write_text(to_json(written))
     assert {check.verdict for check in verify(path)} == {"holds"}

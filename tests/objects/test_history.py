@@ -153,10 +153,11 @@ def test_mechanisms_keep_nothing_of_their_use(name):
 def test_no_class_has_a_cached_property():
     """A cached property is in ``__dict__``: in what is copied, replaced and compared.
 
-    What the engine makes on the way to one number is neither.
+    What is made on the way to one number, one verdict or one run is neither.
     """
     found = []
-    engine = tuple(f"shuffledp.{name}" for name in ("arithmetic", "bounds", "kernel", "propose"))
+    workers = ("arithmetic", "bounds", "kernel", "propose", "certificate.setting", "protocol.jobs")
+    engine = tuple(f"shuffledp.{name}" for name in workers)
     for module in pkgutil.walk_packages(sd.__path__, "shuffledp."):
         if module.name.endswith("__main__") or module.name.startswith(engine):
             continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
@@ -264,7 +263,7 @@ class Certificate(Shown, Strict):
     release: Release | None
     checksum: str
 
-    @cached_property
+    @property
     def members(self) -> list[Members]:
         """For a reader: the claims about each group's members, of one mechanism one."""
         return [Members(self, k) for k in range(len(self.local_guarantees))]
@@ -276,7 +275,7 @@ class Certificate(Shown, Strict):
 
     def records(self) -> list[Record]:
         """One row for each claim, as ``to_frame`` has them."""
-        rows = []
+        rows, members = [], self.members if self.crowd else []
         for claim in self.claims:
             theorem = claim.rests_on
             row = claim.model_dump(include=_SHOWN) | {
@@ -285,7 +284,7 @@ class Certificate(Shown, Strict):
                 "provenance": None if theorem is None else theorem.provenance,
             }
             if self.crowd:
-                users = self.members[claim.group].users
+                users = members[claim.group].users
                 row = {"group": claim.group, "users": users, **row}
             rows.append(row)
         return rows

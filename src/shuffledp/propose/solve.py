@@ -32,7 +32,9 @@ class Scale:
     cap: float
 
     def of(self, epsilon: float) -> float:
-        """The place of an eps in (0, cap)."""
+        """The place of an eps in (0, cap); infinite from the cap on."""
+        if epsilon >= self.cap:
+            return math.inf
         return math.log(epsilon) - math.log1p(-epsilon / self.cap)
 
     def epsilon(self, place: float) -> float:
