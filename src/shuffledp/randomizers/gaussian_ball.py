@@ -60,6 +60,7 @@ class GaussianBall(MeanRandomizer):
     task: ClassVar[str] = "Means of vectors"
     name: ClassVar[str] = "gaussian-ball"
     summary: ClassVar[str] = "Gaussian noise for vectors in a Euclidean ball"
+    in_files: ClassVar[bool] = False
     d: Annotated[int, Whole(low=2, high=LARGEST_DIMENSION)]
     sigma: Annotated[float, Positive(high=1e100)]
     radius: Annotated[float, Positive(high=1e100)] = 1.0
