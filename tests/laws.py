@@ -10,8 +10,8 @@ import numpy as np
 import shuffledp as sd
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.ball.laws import cut_law, finite_law
-from shuffledp.laws.pairs import has_classes
 from shuffledp.laws.cells import cells_of
+from shuffledp.laws.pairs import has_classes
 
 BITS = 100
 CUT = -320.0

@@ -27,9 +27,9 @@ from shuffledp.kernel import Contour
 from shuffledp.kernel.cells import Cell, Corner, gains, spread
 from shuffledp.kernel.crowd_sum import Free, Group, stealing
 from shuffledp.kernel.positive_sum import Line as Where
+from shuffledp.laws.cells import cells_of, fewer
 from shuffledp.laws.pairs import blanket_pair
 from shuffledp.laws.pairs import blanket_pair as pair_of_cells
-from shuffledp.laws.cells import cells_of, fewer
 from shuffledp.propose.circle import Plan
 from shuffledp.propose.saddle import Part
 from shuffledp.rounds.dots import Bracket, law_above, law_below
