@@ -5,7 +5,7 @@ import math
 import pytest
 
 import shuffledp as sd
-from shuffledp.ball import triples
+from shuffledp.ball.labels import others_of
 from shuffledp.bounds.stealing_claims import log_delta_stealing
 from shuffledp.errors import NotCertified, ParameterError
 
@@ -85,7 +85,7 @@ def test_balls_leave_many_integers_and_inner_noise():
     with pytest.raises(NotCertified, match="so many integers"):
         log_delta_stealing(noise, free, n=100, epsilon=0.1)
     inner = sd.PoissonSubsample(sd.Laplace(eps0=1.0), rate=0.5).to_dict()
-    assert triples.stealing_pairs(inner) is None
+    assert others_of(inner) is None
 
 
 def claimed(randomizer, n, delta=1e-6):

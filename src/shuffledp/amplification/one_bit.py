@@ -15,7 +15,6 @@ from shuffledp.ball.one_bit import bits_of
 from shuffledp.bounds.one_bit_curve import Curve, Point
 from shuffledp.bounds.profile import LOOSE
 from shuffledp.errors import NotCertified
-from shuffledp.laws.pairs import table_of
 from shuffledp.laws.sources import Source, refuse_protocol
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.work import Beside
@@ -114,7 +113,7 @@ def _curve(one: OneBitSupremum) -> Curve:
     key = (one.mechanism, one.n)
     found = _CURVES.get(key)
     if found is None:
-        bits = bits_of(table_of(one.mechanism))
+        bits = bits_of(one.mechanism)
         if bits is None:
             raise ValueError("mechanism: wanted one with two outputs")
         found = _CURVES[key] = Curve(bits, one.n)
@@ -126,7 +125,7 @@ _SEARCHED: Beside[OneBitSupremum, Curve] = Beside(_curve)
 
 def has_one_bit(source: Source) -> bool:
     """Whether it is a mechanism of one-bit reports whose inputs' laws differ."""
-    return isinstance(source, Randomizer) and bits_of(table_of(source)) is not None
+    return isinstance(source, Randomizer) and bits_of(source) is not None
 
 
 def one_bit(end: Side, source: Source, n: int) -> OneBit:

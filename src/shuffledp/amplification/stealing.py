@@ -18,7 +18,6 @@ from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.bounds.stealing_along import Along
 from shuffledp.errors import NotCertified
-from shuffledp.laws.pairs import table_of
 from shuffledp.laws.sources import (
     Family,
     RatioFamily,
@@ -140,7 +139,7 @@ class StealingCurve:
 def _stealing(source: Stolen, n: int) -> Ends:
     if n < 2:
         raise NotCertified("label-stealing: one user has nobody to steal from")
-    mechanism = source.to_dict() if isinstance(source, Family) else table_of(source)
+    mechanism = source.to_dict() if isinstance(source, Family) else source
     if on_interval(source):
         return IntervalStealing(mechanism, n)
     return stealing_ends.Stealing(mechanism, n)
@@ -153,7 +152,7 @@ def _along(source: Stolen, n: int) -> Along:
 
 @lru_cache(maxsize=16)
 def _jump(source: Stolen, n: int) -> LoneJump:
-    return LoneJump(table_of(one_randomizer(source, "lone-jump")), n)
+    return LoneJump(one_randomizer(source, "lone-jump"), n)
 
 
 def _if_any(make: Callable[[], Some | None]) -> Some | None:

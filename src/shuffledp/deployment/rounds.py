@@ -14,7 +14,6 @@ from shuffledp.amplification.words import ONE_ROUND
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.bounds.stealing_cases import cases_of
 from shuffledp.errors import NotCertified
-from shuffledp.laws.pairs import table_of
 from shuffledp.laws.sources import Family, settled_others
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Round, StatedRound, compose, direction, stated
@@ -77,7 +76,7 @@ def _quick_to_read(one: Shuffled) -> bool:
     most = {"listed": _MOST_LISTED, "shifts": _MOST_SHIFTED}
     if found.how not in most:
         return True
-    cases = cases_of(table_of(one.source), _FEW_DIGITS)
+    cases = cases_of(one.source, _FEW_DIGITS)
     return sum(len(case.labels) * len(case.blanket) for case in cases) <= most[found.how]
 
 

@@ -33,7 +33,6 @@ __all__ = [
     "is_continuous",
     "merged_dataset_pair",
     "message_pair",
-    "table_of",
 ]
 
 # A law of classes of outputs, or cells of a continuous one.
@@ -41,14 +40,6 @@ Pair = LawPair | CellPair
 Against = Literal["blanket", "input"]
 # log of what is cut off at the least delta of the range of promise, 1e-100, and at e^50 of it.
 _DEEPEST = -320.0
-
-
-def table_of(randomizer: Randomizer) -> dict[str, Any]:
-    """Its table; the name alone where it is given by functions: no record knows it then."""
-    try:
-        return randomizer.to_dict()
-    except NotCertified:
-        return {"name": randomizer.name}
 
 
 def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int) -> Pair:

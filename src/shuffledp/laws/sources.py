@@ -13,7 +13,7 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.labels import Others, others_of
 from shuffledp.bounds.variation_ratio import VariationRatio, repaired_pair
 from shuffledp.errors import NotCertified
-from shuffledp.laws.pairs import Pair, dataset_pair, message_pair, table_of
+from shuffledp.laws.pairs import Pair, dataset_pair, message_pair
 from shuffledp.laws.ratios import ratio_of
 from shuffledp.mechanism import LocalEpsilon, Switch
 from shuffledp.multimessage import MultiMessage
@@ -114,7 +114,7 @@ def pure_eps0(source: Source, key: str) -> float:
 def settled_others(source: Randomizer) -> Others | None:
     """What label stealing looks at; None where that is not settled, or too much."""
     try:
-        found = others_of(table_of(source))
+        found = others_of(source)
         if found is not None and found.labels is not None:
             next(found.labels(), None)
     except NotCertified:

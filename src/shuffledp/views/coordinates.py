@@ -11,7 +11,6 @@ from typing import Any
 from shuffledp.ball.bits import Bits
 from shuffledp.ball.one_bit import added_bits
 from shuffledp.errors import NotCertified
-from shuffledp.laws.pairs import table_of
 from shuffledp.randomizers import OUE, RAPPOR, Randomizer
 
 
@@ -45,7 +44,7 @@ class Coordinates:
     @property
     def bits(self) -> Bits:
         """One coordinate's laws in balls."""
-        found = added_bits(table_of(self.mechanism))
+        found = added_bits(self.mechanism)
         if found is None:
             raise NotCertified(f"{self.mechanism.name}: reports are no bits")
         return found
@@ -96,7 +95,7 @@ def coordinates_of(mechanism: Randomizer, *, ones: int) -> Coordinates:
         return Coordinates(
             0, 1, mechanism.d, symmetric=symmetric, exact=ones == 1, mechanism=mechanism
         )
-    bits = added_bits(table_of(mechanism))
+    bits = added_bits(mechanism)
     if bits is None:
         msg = (
             f"{mechanism.name}: no sum of its reports is accounted for: wanted rappor, oue, "
