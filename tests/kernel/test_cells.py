@@ -205,6 +205,42 @@ def test_products_mixtures_and_unions(seed):
     assert float(half.q) == pytest.approx(rows[2][0] / 2)
 
 
+def stretched_cell(rng, atoms=6):
+    """A cell whose ratios share a factor, and its atoms (mass, p, q)."""
+    mass = rng.dirichlet(np.ones(atoms))
+    u, v = rng.uniform(0.1, 3.0, (2, atoms))
+    factor = rng.uniform(0.5, 2.0, atoms)
+    p, q = mass * u * factor, mass * v * factor
+    corners = Corner(arb(u.min()), arb(v.max())), Corner(arb(u.max()), arb(v.min()))
+    ends = arb(factor.min()), arb(factor.max())
+    cell = Cell(arb(mass.sum()), arb(p.sum()), arb(q.sum()), *corners, ends)
+    return cell, list(zip(mass, p / mass, q / mass, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cells_with_a_common_factor(seed):
+    """Their gains, swapped ones too, and those of the same cell without the factor."""
+    cell, atoms = stretched_cell(np.random.default_rng(seed))
+    swapped = [(m, v, u) for m, u, v in atoms]
+    for one, of in ((cell, atoms), (cell.swap(), swapped), (cell.plain(), atoms)):
+        law = [(m, u - float(GROW) * v) for m, u, v in of]
+        (found,) = gains([one], GROW)
+        assert float(found.low) <= min(g for _, g in law) + 1e-12
+        assert float(found.high) >= max(g for _, g in law) - 1e-12
+        ends = above([found]).atoms
+        assert mean(ends) == pytest.approx(mean(law), abs=1e-12)
+        for place in PLACES:
+            assert call(ends, place) >= call(law, place) - 1e-12
+    (tight,), (wide,) = gains([cell], GROW), gains([cell.plain()], GROW)
+    assert tight.low >= wide.low
+    assert tight.high <= wide.high
+    other = stretched_cell(np.random.default_rng(seed + 100))[0]
+    plain = [one.plain() for one in (cell, other)]
+    assert repr(product(cell, other)) == repr(product(*plain))
+    assert repr(joined([cell, other])) == repr(joined(plain))
+    assert scaled(cell, arb(0.5)).stretch == cell.stretch
+
+
 def test_swapped_cells_bound_the_other_gain():
     cells, _ = random_cells(np.random.default_rng(7))
     for cell in cells:
