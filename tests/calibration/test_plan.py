@@ -239,6 +239,7 @@ def test_one_round_of_the_proposal_is_about_as_private_as_all(rounds, mechanism)
     assert blanket.upper == pytest.approx(small, rel=0.05)
 
 
+@pytest.mark.long
 def test_estimates_of_rounds_are_near_the_certified_end():
     one = sd.shuffle(sd.Laplace(eps0=3.0), n=20_000)
     made = one.compose(rounds=6)

@@ -31,7 +31,7 @@ def drawn(seed):
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 10)) for s in range(300)]
+    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 7)) for s in range(300)]
 )
 def test_both_ends_against_all_data_sets(seed):
     """Each group's members, both kinds of question."""

@@ -91,6 +91,7 @@ def test_published_rounds_rest_on_the_own_group():
     assert theorems.OWN_GROUP.title in composed.upper_theorem.title
 
 
+@pytest.mark.long
 def test_matrices_of_many_inputs_rest_on_the_own_group():
     rows = [[0.4, 0.2, 0.2, 0.2][j:] + [0.4, 0.2, 0.2, 0.2][:j] for j in range(4)]
     one = sd.Channel(matrix=rows)

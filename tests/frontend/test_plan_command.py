@@ -90,6 +90,7 @@ def test_json_and_nothing_else(tmp_path):
     assert {"label", "mechanism", "standard_error", "epsilon"} <= content["rows"][0].keys()
 
 
+@pytest.mark.long
 def test_nothing_meets_the_target(tmp_path):
     path = written(tmp_path, population={"users": 2}, target={"epsilon": 1e-4, "delta": 1e-12})
     result = run("plan", path, "--out", tmp_path / "o")

@@ -89,7 +89,14 @@ SAID = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", SAID)
+# Ten seconds and more each; of rounds "limited" and "sums" are kept.
+SLOW = {"channel 0, rounds", "rappor 0, rounds"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.long] if kind in SLOW else []) for kind in SAID],
+)
 def test_a_certificate_says_what_the_account_says(kind):
     """Theorem and sentences of every end, from its ids, are those of the account's bound."""
     head = "title = 't'\npopulation.users = 50\ntarget.delta = 1e-3\n"

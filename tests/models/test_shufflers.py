@@ -429,6 +429,7 @@ def test_reports_that_hardly_overlap():
     assert 0.0 < bound.lower <= bound.upper <= 1.0
 
 
+@pytest.mark.long
 def test_a_round_more_does_not_lose_less():
     """The lower end of several users was that of one round alone: two rounds had one user's."""
     one = sd.shuffle(sd.KRR(k=3, eps0=2.0), 60, changed=3)

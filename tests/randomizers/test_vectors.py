@@ -134,6 +134,7 @@ def test_gaussian_small_n_by_integration():
         assert max(two) <= bound.upper * (1 + 1e-4)
 
 
+@pytest.mark.long
 def test_gaussian_lower_ends_are_those_of_one_dimension():
     line = sd.shuffle(sd.Gaussian(sigma=4.0, low=-1.0, high=1.0), n=2000, rtol=1e-3)
     many = sd.shuffle(sd.GaussianBall(d=20, sigma=4.0), n=2000, rtol=1e-3)
