@@ -66,13 +66,13 @@ def test_what_is_certified_has_dots():
     assert all(line.get_marker() == "o" for line in ends)
 
 
-def test_ends_that_look_like_one_line_are_said_to_coincide():
+def test_ends_that_look_like_one_line_are_said_to_be_too_near():
     found = accounted(json.dumps(TABLE))
     one, band = (
         words_of(plots.account_figure(found, curve_of(found, lower=share), label="a mechanism"))
         for share in (0.999, 0.5)
     )
-    assert one[0] == "both certified ends coincide in this line"
+    assert one[0] == "both certified ends, too near to tell apart at this scale"
     assert not any("band" in words for words in one)
     assert band[:3] == [
         "certified upper end",

@@ -149,7 +149,7 @@ def test_delta_over_eps():
     assert axes.get_xlabel() == "central eps (nats)"
     assert axes.get_ylabel() == "central delta"
     assert "k-rr, n = 1,000" in words_of(axes)
-    assert "both certified ends coincide in this line" in words_of(axes)
+    assert "both certified ends, too near to tell apart at this scale" in words_of(axes)
 
 
 def test_eps_over_n_and_a_second_curve_beside_it():
@@ -168,7 +168,7 @@ def test_eps_over_n_and_a_second_curve_beside_it():
     assert first.get_color() != other.get_color()
     assert first.get_linestyle() != other.get_linestyle()  # told apart in grey
     assert "k-rr" in words_of(axes)
-    assert "any: both certified ends coincide" in words_of(axes)
+    assert "any: both certified ends, too near to tell apart at this scale" in words_of(axes)
     plt.figure()
     assert ACC.plot(epsilons=[0.2, 0.3]).figure is not axes.figure
 

@@ -35,7 +35,7 @@ _SIZE = (7.2, 4.4)
 # Lines nearer to each other than this share of the picture look like one.
 _SEEN = 0.01
 # Said of a band whose two lines look like one.
-COINCIDE = "both certified ends coincide in this line"
+COINCIDE = "both certified ends, too near to tell apart at this scale"
 # Inches from the axes to their legend: numbers and a label are between them.
 _BELOW = -0.5
 # Fewer points than this are marked: between them lines join what was certified.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -62,7 +63,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Part:
+class Part(ABC):
     """One mechanism of a composition.
 
     Attributes
@@ -102,26 +103,26 @@ class Part:
         name = type(self).__name__
         return f"{name}({self.label!r}{fixed}, relation={self.relation.key!r})"
 
+    @abstractmethod
     def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
         """About the loss laws of both directions, followed down to e^level, in floats."""
-        raise NotImplementedError
 
+    @abstractmethod
     def above(self, places: Places, level: float) -> Dots:
         """A dominating pair with dots at the places, and beyond where that is not far enough."""
-        raise NotImplementedError
 
     def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
         """A pair below the curves of one pair of neighbours, and which neighbours these are."""
         del places, around
         return NO_LOSS, {}
 
+    @abstractmethod
     def curves(self) -> tuple[Curve, Curve]:
         """The upper curves in both directions; one object where both are the same."""
-        raise NotImplementedError
 
+    @abstractmethod
     def renyi(self, orders: tuple[float, ...]) -> Renyi:
         """Upper ends of both directions' Renyi divergence, with dots for these orders."""
-        raise NotImplementedError
 
     def renyi_below(self, orders: tuple[float, ...]) -> Renyi:
         """Lower ends of both directions' Renyi divergence, of one pair of neighbours."""
