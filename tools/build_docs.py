@@ -2,9 +2,8 @@
 
     python -m tools.build_docs [--out out/site]
 
-Pages of docs/ are copied as they are, but for formulas of the theory, which become MathML
-(``tools.formulas``); the start is README.md; a page for each mechanism, each group of public names
-and the command line is written from the package itself.
+Pages of docs/ are copied as they are; the start is README.md; a page for each mechanism, each group
+of public names and the command line is written from the package itself.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from urllib.parse import unquote, urlsplit
 
 import click
 from bench import cases
-from tools import formulas
 
 import shuffledp as sd
 from shuffledp.cli import main as command_line
@@ -268,8 +266,6 @@ def lay_out(source: Path) -> None:
         path = ROOT / name
         copy = shutil.copytree if path.is_dir() else shutil.copy2
         copy(path, source / name)
-    for path in [*(source / "docs").glob("theory*.md"), source / "docs" / "ends-that-meet.md"]:
-        path.write_text(formulas.page(path.read_text(encoding="utf-8")), encoding="utf-8")
     for page, text in written().items():
         path = source / f"{page}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
