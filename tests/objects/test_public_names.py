@@ -1,7 +1,5 @@
 """What ``import shuffledp`` gives, and what it imports to give it."""
 
-import ast
-import inspect
 import pkgutil
 import subprocess
 import sys
@@ -10,25 +8,6 @@ from importlib import import_module
 import pytest
 
 import shuffledp as sd
-
-
-def _for_type_checkers():
-    """Module -> names, as the imports that type checkers alone execute say."""
-    tree = ast.parse(inspect.getsource(sd))
-    (guarded,) = (node for node in tree.body if isinstance(node, ast.If))
-    return {
-        node.module: tuple(name.name for name in node.names)
-        for node in guarded.body
-        if isinstance(node, ast.ImportFrom)
-    }
-
-
-def test_what_type_checkers_see_is_what_is_there():
-    seen = _for_type_checkers()
-    assert {name: module for module, names in seen.items() for name in names} == sd._PLACES
-    assert sorted(sd.__all__) == sorted([*sd._PLACES, "__version__"])
-    # Names of mechanisms are not listed a third time.
-    assert "shuffledp.randomizers" not in sd._MODULES
 
 
 @pytest.mark.parametrize("name", sd.__all__)

@@ -1,0 +1,95 @@
+# What `import shuffledp` offers, and which module each name is in. Type checkers read this file,
+# and so does __init__.py, which imports a module once something of it is asked for.
+
+from shuffledp._version import __version__ as __version__
+from shuffledp.amplification import Shuffled as Shuffled, generic as generic
+from shuffledp.amplification.analyses import Analysis as Analysis, analyses as analyses
+from shuffledp.amplification.comparison import Comparison as Comparison
+from shuffledp.amplification.front import ratios as ratios, variation_ratio as variation_ratio
+from shuffledp.bound import Bound as Bound, Theorem as Theorem
+from shuffledp.calibration import (
+    Calibration as Calibration,
+    calibrate as calibrate,
+    most_rounds as most_rounds,
+    required_added as required_added,
+    required_users as required_users,
+)
+from shuffledp.calibration.required import (
+    required_messages as required_messages,
+    required_noise as required_noise,
+)
+from shuffledp.compare import (
+    RandomizerComparison as RandomizerComparison,
+    compare_randomizers as compare_randomizers,
+)
+from shuffledp.errors import (
+    NotCertified as NotCertified,
+    ParameterError as ParameterError,
+    ShuffleDPError as ShuffleDPError,
+)
+from shuffledp.models import Setting as Setting, Shuffler as Shuffler
+from shuffledp.multimessage import (
+    BalcerCheu as BalcerCheu,
+    BalcerEtAl as BalcerEtAl,
+    BallsIntoBins as BallsIntoBins,
+    CheuZhilyaev as CheuZhilyaev,
+    MixDUMP as MixDUMP,
+    MultiMessage as MultiMessage,
+    PureDUMP as PureDUMP,
+    protocol_from_dict as protocol_from_dict,
+    protocol_names as protocol_names,
+)
+from shuffledp.planner import Plan as Plan, plan as plan
+from shuffledp.population import Crowd as Crowd, crowd as crowd
+from shuffledp.published import (
+    Estimate as Estimate,
+    ShuffleIndex as ShuffleIndex,
+    shuffle_index as shuffle_index,
+)
+from shuffledp.randomizers import (
+    BLH as BLH,
+    KRR as KRR,
+    OLH as OLH,
+    OUE as OUE,
+    PCKVGRR as PCKVGRR,
+    PIRAPPOR as PIRAPPOR,
+    RAPPOR as RAPPOR,
+    BinaryRR as BinaryRR,
+    Channel as Channel,
+    ClampedLaplace as ClampedLaplace,
+    Density as Density,
+    DiscreteGaussian as DiscreteGaussian,
+    DiscreteLaplace as DiscreteLaplace,
+    Duchi as Duchi,
+    Extremal as Extremal,
+    Gaussian as Gaussian,
+    GaussianBall as GaussianBall,
+    GeneralizedGaussian as GeneralizedGaussian,
+    HadamardResponse as HadamardResponse,
+    Hierarchy as Hierarchy,
+    Hybrid as Hybrid,
+    Joint as Joint,
+    Laplace as Laplace,
+    LaplaceBall as LaplaceBall,
+    LocalHash as LocalHash,
+    MetricLaplace as MetricLaplace,
+    Parallel as Parallel,
+    Piecewise as Piecewise,
+    PoissonSubsample as PoissonSubsample,
+    PrivUnit as PrivUnit,
+    ProjectiveGeometry as ProjectiveGeometry,
+    Randomizer as Randomizer,
+    SamplingRAPPOR as SamplingRAPPOR,
+    Staircase as Staircase,
+    SubsetSelection as SubsetSelection,
+    TruncatedLaplace as TruncatedLaplace,
+    Wheel as Wheel,
+    WorstPairs as WorstPairs,
+    randomizer_from_dict as randomizer_from_dict,
+    randomizer_names as randomizer_names,
+)
+from shuffledp.rounds import Composed as Composed, central as central, compose as compose
+from shuffledp.surveys import Survey as Survey, Surveys as Surveys, survey as survey
+from shuffledp.training import BatchedSGD as BatchedSGD, sgd as sgd, sgd_noise as sgd_noise
+from shuffledp.training.shuffled import ShuffledSGD as ShuffledSGD
+from shuffledp.views import AddedNoise as AddedNoise, Sums as Sums, shuffle as shuffle
