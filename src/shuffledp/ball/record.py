@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -15,7 +16,17 @@ from .densities import Noise
 from .outputs import Law
 from .power import PowerNoise
 
-__all__ = ["CLASSES", "Definition", "Masses", "Others", "Pair", "Rows", "WorstPairs", "not_known"]
+__all__ = [
+    "CLASSES",
+    "Definition",
+    "Masses",
+    "Others",
+    "Pair",
+    "Parts",
+    "Rows",
+    "WorstPairs",
+    "not_known",
+]
 
 # Two inputs, in the order of the divergence.
 Pair = tuple[Any, Any]
@@ -67,6 +78,32 @@ class Others(NamedTuple):
     inputs: tuple[Any, ...] = ()
     labels: Callable[[], Iterator[list[Masses]]] | None = None
     unbounded: bool = False
+
+
+@dataclass(frozen=True)
+class Parts:
+    """How a mechanism is made of others, for what multiplies or mixes their laws.
+
+    Attributes
+    ----------
+    randomizers : tuple of Randomizer
+        The parts.
+    part_inputs : callable
+        Input -> one input for each part.
+    weights : tuple of float, or None
+        Probability that a report is that part's alone, the choice being public; None where every
+        report holds the outputs of all parts.
+    constant : float
+        Probability of a report that says nothing.
+    most : int or None
+        At most this many of the parts' inputs differ between neighbours; all by default.
+    """
+
+    randomizers: tuple[Any, ...]
+    part_inputs: Callable[[Any], tuple[Any, ...]]
+    weights: tuple[float, ...] | None = None
+    constant: float = 0.0
+    most: int | None = None
 
 
 # By their names: classes put themselves here.
@@ -146,6 +183,10 @@ class Definition:
     def unclamped(self) -> Definition:
         """The mechanism whose reports these are, processed further by clamping; or itself."""
         return self
+
+    def parts(self) -> Parts | None:
+        """What it is made of; None for a mechanism of its own, which is known by its law."""
+        return None
 
     def message_rows(self) -> Rows | None:
         """Of a protocol its messages' law; None of others."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
+from collections.abc import Sequence
 from typing import Any
 
-from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.arithmetic.balls import arb, ctx, total
 from shuffledp.arithmetic.intervals import LogInterval, log_interval
 from shuffledp.ball.densities import local_delta
 from shuffledp.ball.gains import local_divergence
 from shuffledp.ball.messages import message_law
+from shuffledp.ball.outputs import Law, OutputClass, largest
 from shuffledp.ball.power import local_power_delta
+from shuffledp.ball.record import Definition, Parts
 from shuffledp.ball.registry import Given, seen
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NotCertified, ParameterError
 
 __all__ = ["log_local_delta"]
 
@@ -19,6 +25,14 @@ __all__ = ["log_local_delta"]
 _BITS = 256
 # log of the probability beyond which outputs of a law with infinitely many of them are cut off.
 _CUT = -800.0
+# Combinations of classes of the parts that have some.
+_MOST_CLASSES = 20_000
+# Two or three roundings of a quotient of floats.
+_ROUNDED = 2.0**-50
+
+Inputs = tuple[Any, Any]
+# A part and its two inputs.
+Changed = tuple[Definition, Inputs]
 
 
 def log_local_delta(mechanism: Given, x0: Any, x1: Any, epsilon: float) -> LogInterval:
@@ -43,8 +57,21 @@ def log_local_delta(mechanism: Given, x0: Any, x1: Any, epsilon: float) -> LogIn
         return log_interval(found.lower(), found.upper())
 
 
-def _divergence(mechanism: Given, inputs: tuple[Any, Any], eps: arb) -> arb:
-    one = seen(mechanism)
+def _divergence(mechanism: Given, inputs: Inputs, eps: arb) -> arb:
+    """D_eps of two inputs at any real eps, negative ones included."""
+    if eps >= 0:
+        return _beyond(seen(mechanism), inputs, eps)
+    if eps < 0:
+        # Sum of P - e^eps Q is 1 - e^eps, and (x)_+ = x + (-x)_+.
+        return -eps.expm1() + eps.exp() * _beyond(seen(mechanism), inputs[::-1], -eps)
+    # A ball around 0: delta does not increase in eps.
+    return _divergence(mechanism, inputs, eps.lower()).union(
+        _divergence(mechanism, inputs, eps.upper())
+    )
+
+
+def _beyond(one: Definition, inputs: Inputs, eps: arb) -> arb:
+    """The same at eps >= 0."""
     noise, power = one.added_noise(), one.added_power()
     if (noise or power) and inputs[0] == inputs[1]:
         raise ParameterError(f"x0, x1 = {inputs!r}: wanted two different inputs")
@@ -54,5 +81,91 @@ def _divergence(mechanism: Given, inputs: tuple[Any, Any], eps: arb) -> arb:
         return local_power_delta(power, inputs, eps)
     if one.kind == "protocol":
         return local_divergence(message_law(one, inputs), eps)
+    parts = one.parts()
+    if parts is not None and not _has_classes(one, inputs):
+        return _of_parts(parts, inputs, eps)
+    return local_divergence(_classes(one, inputs), eps)
+
+
+def _classes(one: Definition, inputs: Inputs) -> Law:
     law = one.cut_law(inputs, log_cut=_CUT)
-    return local_divergence(one.output_law(inputs) if law is None else law, eps)
+    return one.output_law(inputs) if law is None else law
+
+
+def _has_classes(one: Definition, inputs: Inputs) -> bool:
+    try:
+        _classes(one, inputs)
+    except NotCertified:
+        return False
+    return True
+
+
+# ------------------------------------------------------------ made of parts, some of them noise
+
+
+def _of_parts(parts: Parts, inputs: Inputs, eps: arb) -> arb:
+    """Of a record with noise: one of the parts in a report, or all of them."""
+    columns = zip(*map(parts.part_inputs, inputs), strict=True)
+    named = list(zip(parts.randomizers, columns, strict=True))
+    if parts.weights is None:
+        return _together([(part, xs) for part, xs in named if xs[0] != xs[1]], eps)
+    # What other parts send has the same law under both inputs.
+    return total(
+        _share(weight) * _divergence(part, xs, eps)
+        for (part, xs), weight in zip(named, parts.weights, strict=True)
+        if xs[0] != xs[1]
+    )
+
+
+def _share(weight: float) -> arb:
+    """The probability of a part, which is a quotient of floats."""
+    return arb(weight, weight * _ROUNDED)
+
+
+def _together(changed: Sequence[Changed], eps: arb) -> arb:
+    """Of independent parts: sum over the classes c of the finite ones of p_c D_(eps - log(p/q)).
+
+    With two parts of noise or more the bracket is from the largest of one part's divergences to
+    the least that is left of one when all others spend their pure guarantees.
+    """
+    finite = [(part, xs) for part, xs in changed if _has_classes(part, xs)]
+    noises = [(part, xs) for part, xs in changed if not _has_classes(part, xs)]
+    laws = [_classes(part, xs) for part, xs in finite]
+    if math.prod(map(len, laws)) > _MOST_CLASSES:
+        raise NotCertified(f"joint: more than {_MOST_CLASSES:,} classes of outputs")
+    found = []
+    for chosen in itertools.product(*laws):
+        p, q = (math.prod((c.probability[i] for c in chosen), start=arb(1)) for i in (0, 1))
+        if any(c.beyond for c in chosen):
+            found.append(arb(0).union(p.upper()))
+        elif q.is_zero():
+            found.append(p)
+        elif not p.is_zero():
+            left = eps - total(_log_ratio(c) for c in chosen)
+            found.append(p * _of_noises(noises, left))
+    return total(found)
+
+
+def _log_ratio(c: OutputClass) -> arb:
+    if c.level is not None:
+        return c.level[0] - c.level[1]
+    return (c.probability[0] / c.probability[1]).log()
+
+
+def _of_noises(noises: Sequence[Changed], eps: arb) -> arb:
+    if not noises:
+        return (-eps.expm1()).max(arb(0))
+    if len(noises) == 1:
+        return _divergence(*noises[0], eps)
+    least = largest([_divergence(part, xs, eps) for part, xs in noises])
+    most: list[arb] = []
+    for k, (part, xs) in enumerate(noises):
+        others = [arb(one.eps0) for one, _ in (*noises[:k], *noises[k + 1 :])]
+        if all(x.is_finite() for x in others):
+            most.append(_divergence(part, xs, eps - total(others)))
+    for part, xs in noises:
+        if math.isfinite(part.eps0) and not _divergence(part, xs, arb(part.eps0)) <= 0:
+            raise NotCertified(f"{part.name}: eps0 = {part.eps0!r} is not shown to be one")
+    if not most:
+        raise NotCertified("joint: two parts of noise without a pure guarantee")
+    return least.union(functools.reduce(lambda a, b: a.min(b), most))

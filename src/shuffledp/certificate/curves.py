@@ -41,8 +41,8 @@ __all__ = [
 
 # Relative widths of delta; each is tried only if the one before could not tell.
 _WIDTHS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
-# A bracket that much wider than asked for is not narrowed by asking for less.
-_MISSED = 3.0
+# Asking for less is over where it made a bracket no narrower than this times the one before.
+_NARROWER = 0.9
 # In log delta: a bound that far above a claim is not what was claimed. Half of that may be due to
 # the cells of a bound with one distinguished gain.
 _FAR = 1e-2
@@ -150,11 +150,12 @@ class Brackets(Curve):
     def _one(
         self, bracket: Bracket, epsilon: float, target: Target
     ) -> tuple[Verdict, Target, float]:
-        found, width = (-math.inf, 0.0), math.inf
+        found, width = (-math.inf, math.inf), math.inf
         for width in _WIDTHS:
-            found = bracket(epsilon, width)
+            before, found = found, bracket(epsilon, width)
             verdict = compared(found, target, upper=self._upper)
-            if verdict != "undecided" or found[1] - found[0] > _MISSED * width:
+            narrower = found[1] - found[0] < _NARROWER * (before[1] - before[0])
+            if verdict != "undecided" or not narrower:
                 return verdict, found, width
         return "undecided", found, width
 

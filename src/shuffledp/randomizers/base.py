@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,32 +20,6 @@ from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEst
 
 Input = Any
 Reports = np.ndarray
-
-
-@dataclasses.dataclass(frozen=True)
-class Parts:
-    """How a randomizer is made of others, for what multiplies or mixes their pairs.
-
-    Attributes
-    ----------
-    randomizers : tuple of Randomizer
-        The parts.
-    part_inputs : callable
-        Input -> one input for each part.
-    weights : tuple of float, or None
-        Probability that a report is that part's alone, the choice being public; None where every
-        report holds the outputs of all parts.
-    constant : float
-        Probability of a report that says nothing.
-    most : int or None
-        At most this many of the parts' inputs differ between neighbours; all by default.
-    """
-
-    randomizers: tuple[Randomizer, ...]
-    part_inputs: Callable[[Input], tuple[Input, ...]]
-    weights: tuple[float, ...] | None = None
-    constant: float = 0.0
-    most: int | None = None
 
 
 class Randomizer(Mechanism):
@@ -66,10 +39,6 @@ class Randomizer(Mechanism):
 
         Both directions are always tried; any triple gives a valid lower bound.
         """
-
-    def parts(self) -> Parts | None:
-        """What it is made of; None for a mechanism of its own, which is known by its law."""
-        return None
 
     @property
     def relation(self) -> Relation:

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.ball.outputs import Law, check_inputs
-from shuffledp.ball.record import Masses, Others, WorstPairs
+from shuffledp.ball.record import Masses, Others, Parts, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, OneOf, Whole, parameters_of
-from shuffledp.randomizers.base import Parts, Randomizer, Reports, randomizer_class
+from shuffledp.randomizers.base import Randomizer, Reports, randomizer_class
 from shuffledp.randomizers.composed import Options, PartsRandomizer
 from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.randomizers.parallel import (

@@ -12,10 +12,10 @@ import numpy as np
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law
-from shuffledp.ball.record import Masses, Others, Pair, WorstPairs
+from shuffledp.ball.record import Masses, Others, Pair, Parts, WorstPairs
 from shuffledp.mechanism import OrNone, Whole
 from shuffledp.randomizers import composed
-from shuffledp.randomizers.base import Parts, Reports
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomizers.part_laws import (
     is_settled,

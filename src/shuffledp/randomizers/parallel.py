@@ -12,10 +12,10 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.ball.outputs import Law
-from shuffledp.ball.record import Masses, Others, WorstPairs
+from shuffledp.ball.record import Masses, Others, Parts, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.randomizers import composed
-from shuffledp.randomizers.base import Parts, Randomizer, Reports
+from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomizers.part_laws import (
     is_settled,

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law
-from shuffledp.ball.record import Others, WorstPairs
+from shuffledp.ball.record import Others, Parts, WorstPairs
 from shuffledp.mechanism import Made, Positive
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import composed
-from shuffledp.randomizers.base import Parts, Randomizer, Reports
+from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.parallel import aggregate_of
 from shuffledp.randomizers.part_laws import one_of_law, with_absent
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
