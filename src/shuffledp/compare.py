@@ -16,7 +16,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.midpoints import blanket_mass
 from shuffledp.mechanism import parameters_of
 from shuffledp.randomizers import Randomizer, randomizer_class, randomizer_names
-from shuffledp.randomizers.frequency import ItemRandomizer
+from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.values.described import ByContent, by_name
 from shuffledp.values.notebook import Drawn, Record, Sheet
@@ -279,7 +279,8 @@ def _arguments(
             return None
         return {"low": 0.0, "high": 1.0} if {"low", "high"} <= known else {}
     sets = {"s"} if items is not None else set()
-    if not issubclass(cls, ItemRandomizer) or needed != size | sets | {"eps0"} or len(size) != 1:
+    by_size = needed == size | sets | {"eps0"} and len(size) == 1
+    if not (issubclass(cls, FrequencyRandomizer) and by_size):
         return None
     found: dict[str, Any] = dict.fromkeys(size, domain)
     if items is not None:

@@ -21,7 +21,7 @@ from randomizers.checks import (
 )
 from shuffledp.ball.labels import others_of
 from shuffledp.ball.laws import finite_law
-from shuffledp.randomizers import field, pi_rappor, primes
+from shuffledp.randomizers import field
 
 KINDS = {sd.PIRAPPOR: definitions.affine, sd.ProjectiveGeometry: definitions.projective}
 # Fields of two and more elements, all inputs of a space and some, of two and more dimensions.
@@ -200,16 +200,10 @@ def test_whole_domains_are_decoded_exactly(kind, q, t, table, monkeypatch):
 
 
 class EveryDraw:
-    """In place of a source: all numbers below the limit, in order; coins as told."""
-
-    def __init__(self, coin):
-        self.coin = coin
-
-    def coins(self, chance, count):
-        return np.full(count, self.coin)
+    """In place of a source: all numbers below the limit, in order."""
 
     def below(self, limit, count):
-        assert count in {0, limit}
+        assert count == limit
         return np.arange(count)
 
     def uniform(self, limit, count):
@@ -220,28 +214,25 @@ class EveryDraw:
 
 
 @pytest.mark.parametrize(("domain", "q"), [(4, 5), (9, 3), (11, 5), (8, 7), (6, 2)])
-def test_what_is_drawn_has_the_law_declared(domain, q, monkeypatch):
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_drawn_has_the_law_declared(kind, domain, q):
     """All random choices enumerated: the channel is that of the definition, exactly."""
-    monkeypatch.setattr(pi_rappor, "respond", lambda reports, *_: reports)
     grow = rational_exponential(EPS0)
-    response = sd.PIRAPPOR(domain=domain, eps0=EPS0, q=q)
-    t = response.digits
-    for x, row in enumerate(rows_of(sd.PIRAPPOR, domain, q)):
-        reports = response._sample(np.full(q**t, x), EveryDraw(False)).astype(int)
-        places = (reports @ q ** np.arange(t, -1, -1)).tolist()
-        assert len(set(places)) == q**t
-        # The constant that is 0 at x with E/(E + q - 1), each other one with 1/(E + q - 1).
-        law = [1 / (q**t * (grow + q - 1))] * q ** (t + 1)
-        for place in places:
-            law[place] *= grow
-        assert law == row
-    points = sd.ProjectiveGeometry(domain=domain, eps0=EPS0, q=q)
-    k, c = points.outputs, points.on_hyperplane
-    uniform = k / (c * grow + k - c)
-    assert sorted(points._sample(np.zeros(k, dtype=int), EveryDraw(True))) == list(range(k))
-    for x, row in enumerate(rows_of(sd.ProjectiveGeometry, domain, q)):
-        drawn = Counter(points._sample(np.full(c, x), EveryDraw(False)).tolist())
-        law = [uniform / k + (1 - uniform) * Fraction(drawn[y], c) for y in range(k)]
+    made = kind(domain=domain, eps0=EPS0, q=q)
+    outputs, hit, _ = made.sizes
+    uniform = outputs / (hit * grow + outputs - hit)
+    assert float(uniform) == pytest.approx(float(made.uniform_share), rel=1e-15)
+    powers = q ** np.arange(made.word - 1, -1, -1) if made.word else 1
+
+    def numbered(reports):
+        return np.dot(reports, powers).tolist() if made.word else reports.tolist()
+
+    # Uniform rows are drawn number by number; points are one number each.
+    if made.word is None:
+        assert numbered(made._uniform_reports(outputs, EveryDraw())) == list(range(outputs))
+    for x, row in enumerate(rows_of(kind, domain, q)):
+        drawn = Counter(numbered(made._own_reports(np.full(hit, x), EveryDraw())))
+        law = [uniform / outputs + (1 - uniform) * Fraction(drawn[y], hit) for y in range(outputs)]
         assert law == row
 
 
@@ -264,7 +255,7 @@ def test_large_domains_are_decoded_item_by_item_alike(kind, eps0):
 
 def test_reports_of_huge_fields_are_drawn_without_a_list():
     """In the largest fields, for 10^9 items: reports hit their item about as often as said."""
-    for kind, q in itertools.product(KINDS, (primes.LARGEST, 1009)):
+    for kind, q in itertools.product(KINDS, (field.LARGEST, 1009)):
         made = kind(domain=10**9, eps0=21.0, q=q)
         reports = made.simulate(np.full(200, 10**9 - 1), seed=3)
         hits = made.aggregate(reports, items=[10**9 - 1, 5]).sums
@@ -279,7 +270,7 @@ def test_points_are_numbered_one_to_one():
         vectors = made.vectors(every)
         for factor in range(1, q):
             assert (made._numbers(vectors * factor % q) == every).all()
-    for q in (primes.LARGEST, 65537):
+    for q in (field.LARGEST, 65537):
         large = sd.ProjectiveGeometry(domain=10**9, q=q, eps0=1.0)
         last = np.array([large.outputs - 1, q - 1, 5, 0])
         multiples = large.vectors(last) * 12345 % q
@@ -290,11 +281,11 @@ def test_default_fields_are_near_the_growth_and_have_the_least_variance():
     for kind in KINDS:
         for eps0 in (1e-3, 0.2, 1.0, 2.0, 3.7):
             chosen = kind(domain=1000, eps0=eps0)
-            assert chosen.q in primes.primes_beside(math.exp(eps0) + 1.0)
+            assert chosen.q in field.primes_beside(math.exp(eps0) + 1.0)
             if eps0 > 1e-100:
                 best = min(
                     kind(domain=1000, eps0=eps0, q=q).variance()
-                    for q in primes.primes_beside(math.exp(eps0) + 1.0)
+                    for q in field.primes_beside(math.exp(eps0) + 1.0)
                 )
                 assert chosen.variance() == best
     # Just below a prime the next one above is better: 2.9^2 > (3 - 1)(5 - 1), 4.95^2 > 4 6.
@@ -365,13 +356,13 @@ def test_the_verifier_s_third_inputs_are_those_of_the_domain():
 
 def test_prime_numbers():
     sieve = [n for n in range(2, 3000) if all(n % d for d in range(2, math.isqrt(n) + 1))]
-    assert [n for n in range(2, 3000) if primes.is_prime(n)] == sieve
+    assert [n for n in range(2, 3000) if field.is_prime(n)] == sieve
     # Numbers that pass for prime with few witnesses, and the largest of all.
-    assert not any(map(primes.is_prime, (2047, 1_373_653, 25_326_001, 46_337**2, 2**31 - 3)))
-    assert primes.is_prime(primes.LARGEST)
-    assert primes.primes_beside(1.5) == (2,)
-    assert primes.primes_beside(8.4) == primes.primes_beside(10.5) == (7, 11)
-    assert primes.primes_beside(1e300) == (primes.LARGEST,)
+    assert not any(map(field.is_prime, (2047, 1_373_653, 25_326_001, 46_337**2, 2**31 - 3)))
+    assert field.is_prime(field.LARGEST)
+    assert field.primes_beside(1.5) == (2,)
+    assert field.primes_beside(8.4) == field.primes_beside(10.5) == (7, 11)
+    assert field.primes_beside(1e300) == (field.LARGEST,)
 
 
 @pytest.mark.parametrize("q", [2, 3, 5, 53, 1009, 1048573])

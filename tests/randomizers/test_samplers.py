@@ -9,8 +9,9 @@ from flint import arb, ctx
 import shuffledp as sd
 from randomizers.finite import FINITE, outputs
 from randomizers.sources import LEAST_P_VALUE, Counting, Script, fits
-from shuffledp.randomizers.chances import LENGTH, digits_up, word_up
+from shuffledp.randomizers.chances import LENGTH, digits_up, quotient, word_up
 from shuffledp.randomizers.krr import respond
+from shuffledp.randomizers.levels import coin
 from shuffledp.randomness import SeededSource
 
 USERS = 200_000
@@ -162,11 +163,12 @@ def test_probabilities_are_rounded_towards_more_noise(eps0):
     precision, ctx.prec = ctx.prec, 1500
     try:
         unit = arb(2) ** (8 * LENGTH)
-        for found, exact in (
+        for share, exact in (
             (sd.OUE(d=3, eps0=eps0)._flip(), 1 / (arb(eps0).exp() + 1)),
             (sd.RAPPOR(d=3, eps0=eps0)._flip(), 1 / ((arb(eps0) / 2).exp() + 1)),
         ):
-            rounded = arb(int.from_bytes(digits_up(found), "big")) / unit
+            rounded = arb(int.from_bytes(coin(share), "big")) / unit
+            found = quotient(share.numerator, share.denominator)
             assert exact <= rounded <= exact + 2 / unit
             assert arb(word_up(found)) / arb(2) ** 64 >= exact
             assert arb(word_up(found) - 1) / arb(2) ** 64 <= exact

@@ -6,10 +6,9 @@ Parameters are floats and mean exactly the numbers those floats are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 from shuffledp.arithmetic.balls import arb, fmpq
@@ -20,7 +19,6 @@ __all__ = [
     "OutputClass",
     "Parameters",
     "check_inputs",
-    "hit_or_miss",
     "largest",
     "positive",
     "rational_ball",
@@ -84,40 +82,6 @@ def check_inputs(inputs: Sequence[int], size: int) -> None:
     for x in inputs:
         if isinstance(x, bool) or not isinstance(x, int) or not 0 <= x < size:
             raise ParameterError(f"input = {x!r}: wanted an integer from 0 to {size - 1}")
-
-
-# --------------------------------------------------------- mechanisms that hit a support or miss
-
-
-def hit_or_miss(
-    inputs: Sequence[int],
-    eps0: arb,
-    blanket_of: Callable[[tuple[bool, ...]], arb | None],
-    everything: arb | None,
-) -> Law:
-    """Build the law where an output is e^eps0 times likelier under the inputs that it hits.
-
-    Parameters
-    ----------
-    blanket_of : maps the hits, over the DISTINCT inputs, to the blanket mass of the outputs with
-        those hits that some input of the whole domain misses (None: there are none).
-    everything : blanket mass of the outputs that every input of the domain hits.
-    """
-    distinct = sorted(set(inputs))
-    place = [distinct.index(x) for x in inputs]
-    zero = arb(0)
-    law = []
-    for hits in product((False, True), repeat=len(distinct)):
-        mass = blanket_of(hits)
-        if everything is not None and not any(hits):
-            # Hit by all or by none: the ratios are one in both cases.
-            mass = everything if mass is None else mass + everything
-        if mass is None:
-            continue
-        level = tuple(eps0 if hits[i] else zero for i in place)
-        probability = tuple(mass * eps0.exp() if hits[i] else mass for i in place)
-        law.append(OutputClass(mass, probability, level))
-    return law
 
 
 def rational_ball(value: Fraction) -> arb:

@@ -32,7 +32,7 @@ from shuffledp.protocol.casts import (
 )
 from shuffledp.protocol.heavy import PrefixTree, Spelling
 from shuffledp.randomizers import Joint
-from shuffledp.randomizers.frequency import ItemRandomizer
+from shuffledp.randomizers.frequency import FrequencyRandomizer
 
 Policy = Literal["refuse", "drop", "category"]
 _NULLS = ("refuse", "drop", "category")
@@ -199,7 +199,7 @@ class Column:
             PrefixTree.of(randomizer, bits=self.spelling.bits)
             return
         size = size_of(randomizer)
-        if self.hashed and not isinstance(randomizer, ItemRandomizer):
+        if self.hashed and not isinstance(randomizer, FrequencyRandomizer):
             raise rejected("randomizer", randomizer.name, "a frequency mechanism, for hashed items")
         if self.items is not None and size is None:
             msg = f"domain: {randomizer.name} is for numbers, wanted no domain"

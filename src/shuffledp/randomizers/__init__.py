@@ -24,6 +24,7 @@ from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.hashing import BLH, OLH, LocalHash
 from shuffledp.randomizers.hierarchy import Hierarchy
 from shuffledp.randomizers.hybrid import Hybrid
+from shuffledp.randomizers.hyperplanes import PIRAPPOR, ProjectiveGeometry
 from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
@@ -31,10 +32,8 @@ from shuffledp.randomizers.laplace_ball import LaplaceBall
 from shuffledp.randomizers.metric import MetricLaplace
 from shuffledp.randomizers.parallel import Parallel
 from shuffledp.randomizers.pckv import PCKVGRR
-from shuffledp.randomizers.pi_rappor import PIRAPPOR
 from shuffledp.randomizers.piecewise import Piecewise
 from shuffledp.randomizers.privunit import PrivUnit
-from shuffledp.randomizers.projective import ProjectiveGeometry
 from shuffledp.randomizers.sampling_rappor import SamplingRAPPOR
 from shuffledp.randomizers.staircase import Staircase
 from shuffledp.randomizers.subsample import PoissonSubsample

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -14,16 +13,12 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, Matrix, bits_between
-from shuffledp.ball.levels import flags, two_levels
-from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Others, WorstPairs
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, Made
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.channel import all_listed
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, histogram
-from shuffledp.randomizers.levels import coin, grown
-from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
+from shuffledp.randomizers.frequency import HitOrMiss, Sizes, histogram
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import LEAST_COMMON
 
@@ -32,7 +27,7 @@ _LARGEST_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Extremal(FrequencyRandomizer):
+class Extremal(HitOrMiss):
     """Extremal mechanism: R_x(y) = (e^eps0 if pattern[x][y] = 1 else 1)/Z.
 
     Z = e^eps0 h + m - h with m outputs, h of them favoured by each input. Mechanisms of this form
@@ -106,35 +101,11 @@ class Extremal(FrequencyRandomizer):
         return sum(self.pattern[0])
 
     @property
-    def message_bits(self) -> float:
-        """log2(m)."""
-        return math.log2(self.outputs)
-
-    @property
-    def _total(self) -> Fraction:
-        """Z = e^eps0 h + m - h."""
-        return self.outputs + self.favoured * (grown(self.eps0) - 1)
-
-    @property
-    def support(self) -> Support:
-        """p* = e^eps0 h/Z, q* = (c e^eps0 + h - c)/Z, c outputs being favoured by any two inputs.
-
-        Raises
-        ------
-        NotCertified
-            If c is not the same for all pairs of inputs.
-        """
-        common = self._common()
-        off = common[~np.eye(self.items, dtype=bool)]
-        if off.min() != off.max() or off.max() == self.favoured:
-            raise NotCertified(
-                "extremal: inputs favour different numbers of outputs in common, and frequencies "
-                "have no estimator by counts of their own outputs"
-            )
-        grow, total, h, c = grown(self.eps0), self._total, self.favoured, int(off.max())
-        own, other = grow * h / total, (c * (grow - 1) + h) / total
-        rates = (own, 1 - own, other, 1 - other, (h - c) * (grow - 1) / total)
-        return Support(*map(float, rates))
+    def sizes(self) -> Sizes:
+        """m, h, and how many outputs any two inputs favour in common, if these are equally many."""
+        common = set(self._common()[~np.eye(self.items, dtype=bool)].tolist())
+        both = common.pop() if len(common) == 1 else None
+        return Sizes(self.outputs, self.favoured, None if both == self.favoured else both)
 
     def _common(self) -> np.ndarray:
         matrix = self.matrix.astype(np.int64)
@@ -142,21 +113,9 @@ class Extremal(FrequencyRandomizer):
 
     # ----------------------------------------------------------------------------- running it
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        """Any output with probability m/Z, rounded up, else one that the input favours."""
-        anything = coin(self.outputs / self._total)
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
         favoured = np.array([np.flatnonzero(row) for row in self.matrix])
-        reports = np.empty(len(values), dtype=smallest_type(self.outputs))
-        for users in blocks(len(values)):
-            x = values[users]
-            part = favoured[x, source.below(self.favoured, len(x))]
-            free = source.coins(anything, len(x))
-            part[free] = source.below(self.outputs, int(np.count_nonzero(free)))
-            reports[users] = part
-        return reports
-
-    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
-        return whole_reports(reports, self.outputs)
+        return favoured[values, source.below(self.favoured, len(values))]
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
         counts = self.matrix.astype(np.int64) @ histogram(reports, self.outputs)
@@ -171,23 +130,13 @@ class Extremal(FrequencyRandomizer):
         x0, x1 = (int(x) for x in np.unravel_index(int(common.argmin()), common.shape))
         return WorstPairs(((x0, x1),), LEAST_COMMON)
 
-    def output_law(self, inputs: Sequence[Any]) -> Law:
-        """Outputs by which of the inputs they are favoured.
+    def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], int]:
+        """Outputs by which of the inputs they are favoured."""
+        return Counter(tuple(column) for column in self.matrix[list(inputs)].T.tolist())
 
-        An output that all inputs favour has the blanket e^eps0/Z, and ratios one.
-        """
-        check_inputs(inputs, self.items)
-        eps0, ones = arb(self.eps0), self.favoured
-        total = ones * eps0.exp() + (self.outputs - ones)
-        counts: dict[tuple[bool, ...], int] = {}
-        for column in zip(*self.pattern, strict=True):
-            key = (all(column), *(not all(column) and column[x] == 1 for x in inputs))
-            counts[key] = counts.get(key, 0) + 1
-        parts = [
-            (count * (eps0.exp() if by_all else arb(1)) / total, flags(key))
-            for (by_all, *key), count in counts.items()
-        ]
-        return two_levels(parts, eps0)
+    def hit_by_all(self) -> int:
+        """Outputs that all inputs favour."""
+        return int(self.matrix.all(axis=0).sum())
 
     def others(self) -> Others | None:
         """All inputs, with all ordered pairs: every input gives every output."""

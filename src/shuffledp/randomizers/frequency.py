@@ -1,20 +1,35 @@
-"""Frequency mechanisms: reports that support items, and the one estimator they share."""
+"""Frequency mechanisms: reports that support items; the law, sampler and estimator they share."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers.base import Randomizer, Reports
-from shuffledp.randomizers.values import whole_values
+from shuffledp.randomizers.levels import coin, grown
+from shuffledp.randomizers.values import (
+    blocks,
+    row_reports,
+    smallest_type,
+    whole_reports,
+    whole_values,
+)
+from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, Step
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 from shuffledp.theorems import SYMMETRIC_PAIRS, Theorem
@@ -45,6 +60,11 @@ class Support:
     other_miss: float
     gap: float
 
+    @classmethod
+    def of(cls, own: Fraction, other: Fraction, gap: Fraction) -> Support:
+        """The floats next to exact rates."""
+        return cls(*map(float, (own, 1 - own, other, 1 - other, gap)))
+
     def law(self, counts: Floats, n: int) -> Counts:
         """The law of such counts among n reports: Bin(m, p*) + Bin(n - m, q*) for m holders."""
         users = np.full(counts.shape, float(n))
@@ -56,22 +76,72 @@ class Support:
 SETS = "Shares of items, a set a user"
 
 
-class ItemRandomizer(Randomizer):
-    """A mechanism for items 0 .. items-1, whose reports are summed into numbers for each item.
+class FrequencyRandomizer(Randomizer):
+    """A mechanism whose report supports each item with p* or q*, whichever item of others is held.
 
-    Subclasses give ``items``, ``_sample``, ``_checked_reports``, ``_supporters`` and the estimator.
+    With C the number of n reports that support an item, (C/n - q*)/(p* - q*) is unbiased for its
+    frequency f, and its variance over the randomizers' coins is 1/n times
+    [f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, whatever the other users hold.
+
+    Items are 0 .. items-1. A report is a number 0 .. letters-1, or a row of ``word`` such numbers.
+    With probability ``uniform_share`` it is uniform on all reports, else it is drawn for the value.
+
+    Subclasses give ``support``, ``letters``, ``word``, ``uniform_share``, ``_own_reports`` and
+    ``_supporters``; those whose reports are no numbers or no such mixture give ``_sample`` and
+    ``_checked_reports``.
     """
 
     task: ClassVar[str] = "Shares of items, one a user"
+    domain: int
+    word: int | None = None
 
     @property
-    @abstractmethod
     def items(self) -> int:
         """Number of items: inputs are 0 .. items-1."""
+        return self.domain
 
-    @abstractmethod
+    @property
+    def letters(self) -> int:
+        """Number of values that a number in a report may have."""
+        raise NotImplementedError
+
+    @property
+    def message_bits(self) -> float:
+        """log2 of the number of reports."""
+        return (1 if self.word is None else self.word) * math.log2(self.letters)
+
+    @property
+    def uniform_share(self) -> Fraction:
+        """Probability that a report is drawn uniformly, whatever the value."""
+        raise NotImplementedError
+
+    def _uniform_reports(self, count: int, source: RandomSource) -> Reports:
+        """Reports that are uniform on all."""
+        if self.word is None:
+            return source.below(self.letters, count)
+        return source.uniform(self.letters, count * self.word).reshape(count, self.word)
+
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """Reports of the values, drawn where they are not uniform."""
+        raise NotImplementedError
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """Uniform reports with probability ``uniform_share``, rounded up, else the value's own."""
+        digits = coin(self.uniform_share)
+        shape = (len(values),) if self.word is None else (len(values), self.word)
+        reports = np.empty(shape, dtype=smallest_type(self.letters))
+        for users in blocks(len(values), self.word or 1):
+            part, own = reports[users], values[users]
+            uniform = source.coins(digits, len(part))
+            part[uniform] = self._uniform_reports(int(np.count_nonzero(uniform)), source)
+            part[~uniform] = self._own_reports(own[~uniform], source)
+        return reports
+
     def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
         """The reports as an array in the message space, or ParameterError."""
+        if self.word is None:
+            return whole_reports(reports, self.letters)
+        return row_reports(reports, self.word, self.letters)
 
     @abstractmethod
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
@@ -98,17 +168,6 @@ class ItemRandomizer(Randomizer):
         checked = self._checked_reports(reports)
         chosen = None if items is None else whole_values(items, self.items, name="items")
         return Aggregate(len(checked), self._supporters(checked, chosen).astype(np.float64))
-
-
-class FrequencyRandomizer(ItemRandomizer):
-    """A mechanism whose report supports each item with p* or q*, whichever item of others is held.
-
-    With C the number of n reports that support an item, (C/n - q*)/(p* - q*) is unbiased for its
-    frequency f, and its variance over the randomizers' coins is 1/n times
-    [f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, whatever the other users hold.
-
-    Subclasses give ``items``, ``support``, ``_sample``, ``_checked_reports`` and ``_supporters``.
-    """
 
     @property
     @abstractmethod
@@ -148,7 +207,145 @@ class FrequencyRandomizer(ItemRandomizer):
         return rates
 
 
-class AlikeItems(FrequencyRandomizer):
+# A number of outputs, in any unit.
+Count = int | Fraction | arb
+
+
+class Sizes(NamedTuple):
+    """How many outputs a mechanism has, in any unit.
+
+    Attributes
+    ----------
+    outputs : int or Fraction
+        m: all of them.
+    hit : int or Fraction
+        h: those that hit an input.
+    both : int or Fraction or None
+        c: those that hit both of two inputs; None where that depends on the inputs.
+    """
+
+    outputs: int | Fraction
+    hit: int | Fraction
+    both: int | Fraction | None
+
+
+@lru_cache(maxsize=256)
+def exact_rates(sizes: Sizes, eps0: float) -> tuple[Fraction, Fraction, Fraction]:
+    """p*, q* and p* - q*: h E/Z, (c E + h - c)/Z and (h - c) (E - 1)/Z, E = e^eps0."""
+    grow, (outputs, hit, both) = grown(eps0), sizes
+    both = both or 0
+    total = outputs + hit * (grow - 1)
+    gap = (hit - both) * (grow - 1) / total
+    return hit * grow / total, (both * (grow - 1) + hit) / total, gap
+
+
+def least_spread(choices: Iterable[int], sizes_of: Callable[[int], Sizes], eps0: float) -> int:
+    """The choice with the least variance at frequency 0, q*(1 - q*)/(p* - q*)^2."""
+
+    def spread(choice: int) -> Fraction:
+        _, other, gap = exact_rates(sizes_of(choice), eps0)
+        return other * (1 - other) / gap**2
+
+    return min(choices, key=lambda choice: (spread(choice), choice))
+
+
+class HitOrMiss(FrequencyRandomizer):
+    """R_x(y) = (e^eps0 if the output y hits the input x else 1)/Z: a report supports what it hits.
+
+    Z = h e^eps0 + m - h, where m outputs are all, and h of them hit an input, any input. The
+    blanket is 1/Z, but e^eps0/Z on outputs that hit the whole domain. A report is uniform with
+    probability m/Z, else uniform on the outputs that hit the value.
+
+    Subclasses give ``sizes``, ``hit_counts`` and, where some outputs hit the whole domain,
+    ``hit_by_all``.
+    """
+
+    eps0: float
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Sizes:
+        """m, h and c: outputs in all, those that hit an input, those that hit both of two."""
+
+    @abstractmethod
+    def hit_counts(self, inputs: Sequence[int]) -> Mapping[tuple[bool, ...], Count]:
+        """How many outputs hit exactly which of these different inputs."""
+
+    def hit_by_all(self) -> Count:
+        """How many outputs hit the whole domain."""
+        return 0
+
+    @property
+    def letters(self) -> int:
+        """m, where outputs are counted one by one."""
+        return int(self.sizes.outputs)
+
+    @property
+    def uniform_share(self) -> Fraction:
+        """m/Z."""
+        outputs, hit, _ = self.sizes
+        return outputs / (outputs + hit * (grown(self.eps0) - 1))
+
+    @property
+    def support(self) -> Support:
+        """p* = h e^eps0/Z, q* = (c e^eps0 + h - c)/Z.
+
+        Raises
+        ------
+        NotCertified
+            If c is not the same for all pairs of inputs.
+        """
+        if self.sizes.both is None:
+            raise NotCertified(
+                f"{self.name}: inputs favour different numbers of outputs in common, and "
+                "frequencies have no estimator by counts of their own outputs"
+            )
+        return Support.of(*exact_rates(self.sizes, self.eps0))
+
+    def _normaliser(self) -> arb:
+        """Z."""
+        outputs, hit, _ = self.sizes
+        return _ball(hit) * arb(self.eps0).exp() + _ball(outputs - hit)
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Outputs by which of the inputs they hit."""
+        check_inputs(inputs, self.items)
+        distinct, grow = sorted(set(inputs)), arb(self.eps0).exp()
+        place = [distinct.index(x) for x in inputs]
+        total, counts, by_all = (
+            self._normaliser(),
+            self.hit_counts(distinct),
+            _ball(self.hit_by_all()),
+        )
+        law = []
+        for hits in itertools.product((False, True), repeat=len(distinct)):
+            mass = _ball(counts.get(hits, 0)) / total
+            # Ratios of outputs that hit the whole domain are one, as where all are missed.
+            if all(hits):
+                mass = arb(0) if len(distinct) == self.items else mass - by_all / total
+            if not any(hits):
+                mass = mass + by_all * grow / total
+            if mass.is_zero():
+                continue
+            level = tuple(arb(self.eps0) if hits[i] else arb(0) for i in place)
+            probability = tuple(mass * grow if hits[i] else mass for i in place)
+            law.append(OutputClass(mass, probability, level))
+        return law
+
+
+def _ball(count: Count) -> arb:
+    return count if isinstance(count, arb) else rational_ball(Fraction(count))
+
+
+def independent_hits(inputs: int, chance: arb, outputs: arb) -> dict[tuple[bool, ...], arb]:
+    """Outputs that hit so many inputs independently, each with this probability."""
+    return {
+        hits: math.prod((chance if hit else 1 - chance for hit in hits), start=outputs)
+        for hits in itertools.product((False, True), repeat=inputs)
+    }
+
+
+class AlikeItems(HitOrMiss):
     """A mechanism whose law a permutation of the items carries into that of the permuted outputs.
 
     Subclasses give the theorem that says so of pairs.

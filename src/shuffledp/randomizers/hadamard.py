@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.outputs import Law, check_inputs, hit_or_miss
 from shuffledp.ball.record import WorstPairs
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.frequency import ItemRandomizer, counted, histogram, usable_gap
-from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
+from shuffledp.randomizers.frequency import HitOrMiss, Sizes, counted, histogram, usable_gap
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, Groups, Step, likely, possible
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, shares_of
@@ -123,7 +120,7 @@ class InBlocks(ByContent):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HadamardResponse(ItemRandomizer):
+class HadamardResponse(HitOrMiss):
     """Hadamard response: R_x(y) proportional to e^eps0 on half a block of columns, to 1 elsewhere.
 
     Outputs are K columns in B blocks of 2s, a power of two; input x has block x mod B and row
@@ -154,11 +151,6 @@ class HadamardResponse(ItemRandomizer):
     blocks: Annotated[int, Whole(high=lambda m: m.domain)] = 1
 
     @property
-    def items(self) -> int:
-        """The domain's size."""
-        return self.domain
-
-    @property
     def half_block(self) -> int:
         """s: half the smallest power of two above the number of inputs of a block."""
         return 1 << (-(-self.domain // self.blocks)).bit_length() - 1
@@ -169,9 +161,10 @@ class HadamardResponse(ItemRandomizer):
         return 2 * self.half_block * self.blocks
 
     @property
-    def message_bits(self) -> float:
-        """log2(K)."""
-        return math.log2(self.columns)
+    def sizes(self) -> Sizes:
+        """Columns and half a block; items of one block share half of that, of two blocks none."""
+        both = Fraction(self.half_block, 2) if self.blocks == 1 else None
+        return Sizes(self.columns, self.half_block, both)
 
     @property
     def even_block(self) -> float:
@@ -186,35 +179,28 @@ class HadamardResponse(ItemRandomizer):
 
     # ------------------------------------------------------------------------------- the law
 
-    def output_law(self, inputs: Sequence[Any]) -> Law:
+    def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], int]:
         """Columns by the inputs whose block and row they are even in."""
-        eps0, size = arb(self.eps0), 2 * self.half_block
-        check_inputs(inputs, self.domain)
-        total = eps0.exp() * self.half_block + (self.columns - self.half_block)
-        distinct = sorted(set(inputs))
+        size = 2 * self.half_block
         counts: dict[tuple[bool, ...], int] = {}
-        held = {x % self.blocks for x in distinct}
+        held = {x % self.blocks for x in inputs}
         for block in held:
-            inside = [x % self.blocks == block for x in distinct]
-            rows = [x // self.blocks + 1 for x in distinct if x % self.blocks == block]
+            inside = [x % self.blocks == block for x in inputs]
+            rows = [x // self.blocks + 1 for x in inputs if x % self.blocks == block]
             for parities, count in _parity_counts(rows, size).items():
                 even = iter(parities)
                 hits = tuple(here and next(even) for here in inside)
                 counts[hits] = counts.get(hits, 0) + count
-        nobody = tuple(False for _ in distinct)
+        nobody = tuple(False for _ in inputs)
         counts[nobody] = counts.get(nobody, 0) + (self.blocks - len(held)) * size
-        everything = None
-        if self.blocks == 1:
-            # Rows 1, 2, 4, .. are all in use, and a column they all hit has no bit set: only column
-            # 0 is hit by every input. Of several blocks every column is missed by some input.
-            counts[tuple(True for _ in distinct)] -= 1
-            everything = eps0.exp() / total
+        return counts
 
-        def blanket(hits: tuple[bool, ...]) -> arb | None:
-            columns = counts.get(hits, 0)
-            return columns / total if columns else None
+    def hit_by_all(self) -> int:
+        """Of one block column 0; of several blocks every column is missed by some input.
 
-        return hit_or_miss(inputs, eps0, blanket, everything)
+        Rows 1, 2, 4, .. are all in use, and a column that they all hit has no bit set.
+        """
+        return int(self.blocks == 1)
 
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): with B = 1 or B = domain all pairs are alike, else two blocks are worst.
@@ -232,22 +218,12 @@ class HadamardResponse(ItemRandomizer):
 
     # ----------------------------------------------------------------------------- running it
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        size = 2 * self.half_block
-        uniform = digits_up(quotient(2 * self.blocks, exponential(self.eps0), 2 * self.blocks - 1))
-        reports = np.empty(len(values), dtype=smallest_type(self.columns))
-        for users in blocks(len(values)):
-            x = values[users].astype(np.int64)
-            y = source.uniform(self.columns, len(x)).astype(np.int64)
-            keep = source.coins(uniform, len(x))
-            # Half of a block from all of it: one bit of the row turns odd parity into even.
-            rows, column = x // self.blocks + 1, y % size
-            column ^= np.where(_odd(rows & column), rows & -rows, 0)
-            reports[users] = np.where(keep, y, x % self.blocks * size + column)
-        return reports
-
-    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
-        return whole_reports(reports, self.columns)
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """Half of a block from all of it: one bit of the row turns odd parity into even."""
+        size, x = 2 * self.half_block, values.astype(np.int64)
+        rows, column = x // self.blocks + 1, source.below(size, len(x))
+        column ^= np.where(_odd(rows & column), rows & -rows, 0)
+        return x % self.blocks * size + column
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
         """For each item: reports in its block with even parity less those with odd; all of them."""
@@ -291,7 +267,7 @@ class HadamardResponse(ItemRandomizer):
         frequencies = signed * (total / gain)
         share = np.clip(frequencies, 0.0, 1.0)
         block = np.clip((whole * total - 2.0) / gain, share, 1.0)
-        errors = np.sqrt(self._variances(share, block) / n)
+        errors = np.sqrt(self._block_variances(share, block) / n)
         law = self._law(sums.sums, n)
         return FrequencyEstimate(frequencies, errors, n, law)
 
@@ -332,19 +308,21 @@ class HadamardResponse(ItemRandomizer):
         f = _check.real("frequency", frequency, low=0.0, high=1.0)
         share = _check.real("block", block, low=f, high=1.0)
         usable_gap(self.name, math.expm1(self.eps0) / self._total())
-        return float(self._variances(f, share))
+        return float(self._block_variances(f, share))
 
     def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
         """Of each item, with the share of all users who hold an item of its block."""
         known, places = np.unique(held % self.blocks, return_inverse=True)
         of_blocks = np.bincount(places, weights=shares)
         f = shares_of(items, held, shares)
-        return self._variances(f, np.clip(shares_of(items % self.blocks, known, of_blocks), f, 1.0))
+        return self._block_variances(
+            f, np.clip(shares_of(items % self.blocks, known, of_blocks), f, 1.0)
+        )
 
     def _total(self) -> float:
         return math.exp(self.eps0) + (2 * self.blocks - 1)
 
-    def _variances(self, share: Any, block: Any) -> Any:
+    def _block_variances(self, share: Any, block: Any) -> Any:
         grow, gain = math.exp(self.eps0), math.expm1(self.eps0)
         # V_same - 1, the squares of e^eps0 cancelled by hand.
         own = ((2 * self.blocks + 2) * grow + (2 * self.blocks - 2)) / gain / gain

@@ -6,18 +6,16 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from fractions import Fraction
+from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.outputs import Law, check_inputs, hit_or_miss
 from shuffledp.mechanism import Domain, LocalEpsilon, Positive, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import AlikeItems, Support
-from shuffledp.randomizers.krr import respond
-from shuffledp.randomizers.values import blocks, row_reports, smallest_type
+from shuffledp.randomizers.frequency import AlikeItems, Sizes, independent_hits
+from shuffledp.randomizers.values import smallest_type
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import HASHED_PAIRS, Theorem
 
@@ -64,48 +62,30 @@ class LocalHash(AlikeItems):
     eps0: LocalEpsilon
 
     @property
-    def items(self) -> int:
-        """The domain's size."""
-        return self.domain
+    def sizes(self) -> Sizes:
+        """Values; one of them is the hash of an input, and of two inputs' once in l functions."""
+        return Sizes(self.l, 1, Fraction(1, self.l))
 
     @property
-    def support(self) -> Support:
-        """p* = e^eps0/Z with Z = e^eps0 + l - 1, q* = 1/l: a report supports what it hits."""
-        grow = math.exp(self.eps0)
-        total = grow + (self.l - 1)
-        return Support(
-            own=grow / total,
-            own_miss=(self.l - 1) / total,
-            other=1.0 / self.l,
-            other_miss=(self.l - 1) / self.l,
-            gap=math.expm1(self.eps0) / total * ((self.l - 1) / self.l),
-        )
+    def letters(self) -> int:
+        """l."""
+        return self.l
 
     @property
-    def message_bits(self) -> float:
-        """(m + 1) log2(l): the hash and its noisy value."""
-        return (self._digits + 1) * math.log2(self.l)
+    def word(self) -> int:  # type: ignore[override]
+        """m + 1: the hash and its noisy value."""
+        return self._digits + 1
 
     @property
     def _digits(self) -> int:
         return (self.domain - 1).bit_length()
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """A uniform hash and the value's under it. Sums stay below 30 * 10^15 < 2^63."""
         m = self._digits
-        reports = np.empty((len(values), m + 1), dtype=smallest_type(self.l))
-        for users in blocks(len(values), m + 1):
-            part = reports[users]
-            part[:, :m] = source.uniform(self.l, len(part) * m).reshape(len(part), m)
-            part[:, m] = self._hashed(part[:, :m], _binary(values[users], m))
-        reports[:, m] = respond(reports[:, m], self.l, self.eps0, source)
-        return reports
-
-    def _hashed(self, a: np.ndarray, digits: np.ndarray) -> np.ndarray:
-        """h of one item for each row of a. Sums stay below 30 * 10^15 < 2^63."""
-        return (a.astype(np.int64) * digits).sum(axis=1) % self.l
-
-    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
-        return row_reports(reports, self._digits + 1, self.l)
+        a = source.uniform(self.l, len(values) * m).reshape(len(values), m).astype(np.int64)
+        digits = values.astype(np.int64)[:, None] >> np.arange(m) & 1
+        return np.column_stack([a, (a * digits).sum(axis=1) % self.l])
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
         """Items whose high digits agree follow one another: the low ones are in a table.
@@ -152,29 +132,13 @@ class LocalHash(AlikeItems):
             np.minimum(more, more - kind.type(self.l), out=table[1 << j : 2 << j])
         return table.astype(smallest_type(self.l), copy=False)
 
-    def output_law(self, inputs: Sequence[Any]) -> Law:
-        """Uniform h: [domain] -> [l]; the output (h, z) hits x if z = h(x).
+    def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], arb]:
+        """A value is the hash of each input in one of l functions, independently."""
+        return independent_hits(len(inputs), arb(1) / self.l, arb(self.l))
 
-        There are l^domain functions, and for a given value each input is hit by 1/l of them,
-        independently over the inputs.
-        """
-        l, eps0 = self.l, arb(self.eps0)
-        check_inputs(inputs, self.domain)
-        total = eps0.exp() + (l - 1)
-        hit = arb(1) / l
-        rest = self.domain - len(set(inputs))
-
-        def blanket(hits: tuple[bool, ...]) -> arb | None:
-            share = arb(1)
-            for one in hits:
-                share = share * (hit if one else 1 - hit)
-            if all(hits):
-                if rest == 0:
-                    return None
-                share = share * (1 - hit**rest)
-            return l * share / total
-
-        return hit_or_miss(inputs, eps0, blanket, l * hit**self.domain * eps0.exp() / total)
+    def hit_by_all(self) -> arb:
+        """Of the l^domain functions and l values l are constant and sent as they are."""
+        return self.l * (arb(1) / self.l) ** self.domain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,10 +156,6 @@ class BLH(LocalHash):
     name: ClassVar[str] = "blh"
     summary: ClassVar[str] = "binary local hashing"
     l: int = field(init=False, repr=False, default=2)
-
-    def parameters(self) -> dict[str, Any]:
-        """Domain and eps0; l follows."""
-        return {"domain": self.domain, "eps0": self.eps0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,12 +182,3 @@ class OLH(LocalHash):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "l", round(math.exp(self.eps0)) + 1)
-
-    def parameters(self) -> dict[str, Any]:
-        """Domain and eps0; l follows."""
-        return {"domain": self.domain, "eps0": self.eps0}
-
-
-def _binary(items: np.ndarray, digits: int) -> np.ndarray:
-    """Binary digits, the lowest first, shape (len(items), digits)."""
-    return items.astype(np.int64)[:, None] >> np.arange(digits) & 1

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, Matrix, bits_between
-from shuffledp.ball.outputs import Law, check_inputs, hit_or_miss
 from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.chances import exponential, quotient, word_up
-from shuffledp.randomizers.frequency import AlikeItems, Support, occurrences
-from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
+from shuffledp.randomizers.frequency import AlikeItems, Sizes, occurrences
+from shuffledp.randomizers.values import blocks, smallest_type
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import TWO_INPUTS, Theorem
 
@@ -25,34 +22,15 @@ from shuffledp.theorems import TWO_INPUTS, Theorem
 class _Response(AlikeItems):
     """What k-RR and its binary case share: a report is a value, and supports that value alone."""
 
-    eps0: float
-
     @property
-    def support(self) -> Support:
-        """p* = e^eps0/Z, q* = 1/Z with Z = e^eps0 + k - 1."""
-        grow = math.exp(self.eps0)
-        total = grow + (self.items - 1)
-        return Support(
-            own=grow / total,
-            own_miss=(self.items - 1) / total,
-            other=1.0 / total,
-            other_miss=(grow + (self.items - 2)) / total,
-            gap=math.expm1(self.eps0) / total,
-        )
+    def sizes(self) -> Sizes:
+        """k outputs, one of which hits an input."""
+        return Sizes(self.items, 1, 0)
 
-    def output_law(self, inputs: Sequence[Any]) -> Law:
-        """R_x(y) = (e^eps0 if y = x else 1)/(e^eps0 + k - 1)."""
-        k, eps0 = self.items, arb(self.eps0)
-        check_inputs(inputs, k)
-        total = eps0.exp() + (k - 1)
-        others = k - len(set(inputs))
-
-        def blanket(hits: tuple[bool, ...]) -> arb | None:
-            # k >= 2: somebody else always misses it.
-            outputs = {0: others, 1: 1}.get(sum(hits), 0)
-            return outputs / total if outputs else None
-
-        return hit_or_miss(inputs, eps0, blanket, None)
+    def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], int]:
+        """One output for each input, the value itself; all others hit none."""
+        own = {tuple(x == y for x in inputs): 1 for y in inputs}
+        return {**own, (False,) * len(inputs): self.items - len(inputs)}
 
     def one_bit(self) -> Bits | None:
         """Of two values."""
@@ -68,16 +46,8 @@ class _Response(AlikeItems):
 
         return Matrix(k, k, weights, grow=lambda: arb(self.eps0).exp())
 
-    @property
-    def message_bits(self) -> float:
-        """log2(k)."""
-        return math.log2(self.items)
-
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         return respond(values, self.items, self.eps0, source)
-
-    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
-        return whole_reports(reports, self.items)
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
         return occurrences(reports, self.items, items)

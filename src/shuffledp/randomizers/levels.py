@@ -7,7 +7,6 @@ output, the base measure is the blanket.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from fractions import Fraction
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
@@ -26,7 +25,7 @@ def grown(eps0: float) -> Fraction:
 
 def half_grown(eps0: float) -> Fraction:
     """e^(eps0/2) to 420 places, as a fraction."""
-    return Fraction(exponential(Decimal(eps0) / 2))
+    return Fraction(exponential(0.5 * eps0))
 
 
 def place(x: float, low: float, high: float) -> Fraction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,8 +26,7 @@ from shuffledp.randomizers.frequency import (
     histogram,
     occurrences,
 )
-from shuffledp.randomizers.levels import coin, grown
-from shuffledp.randomizers.values import smallest_type, whole_reports
+from shuffledp.randomizers.levels import grown
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import MeanEstimate
 from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP
@@ -82,19 +80,19 @@ class PCKVGRR(FrequencyRandomizer):
     padding: Switch = False
 
     @property
-    def items(self) -> int:
-        """Number of keys, dummies not counted."""
-        return self.domain
-
-    @property
     def symbols(self) -> int:
         """2D: keys, dummies included, with either sign."""
         return 2 * (self.domain + self.s if self.padding else self.domain)
 
     @property
-    def message_bits(self) -> float:
-        """log2(2D)."""
-        return math.log2(self.symbols)
+    def letters(self) -> int:
+        """2D."""
+        return self.symbols
+
+    @property
+    def uniform_share(self) -> Fraction:
+        """2D/Z."""
+        return self.symbols / self._total
 
     @property
     def _total(self) -> Fraction:
@@ -105,9 +103,7 @@ class PCKVGRR(FrequencyRandomizer):
     def support(self) -> Support:
         """p* = (e^eps0 + 1)/Z, q* = 2/Z: of a key, with either sign."""
         grow, total = grown(self.eps0), self._total
-        own = (grow + 1) / total
-        other = 2 / total
-        return Support(*map(float, (own, 1 - own, other, 1 - other, (grow - 1) / total)))
+        return Support.of((grow + 1) / total, 2 / total, (grow - 1) / total)
 
     def value_variance(self, *, frequency: float, value: float = 0.0) -> float:
         """Per-user variance of what ``estimate_values`` gives for a key.
@@ -136,22 +132,11 @@ class PCKVGRR(FrequencyRandomizer):
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return _pairs(values, self.domain, self.s, padding=self.padding)
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        count = len(values)
-        kind = smallest_type(self.symbols)
-        if count == 0:
-            return np.zeros(0, dtype=kind)
-        slot = source.below(self.s, count)
-        keys, at = values[np.arange(count), slot].T
-        sign = source.unit(count) < 0.5 + 0.5 * at
-        keys = np.where(keys < 0.0, self.domain + slot, keys)
-        symbols = (2 * keys + sign).astype(kind)
-        anything = source.coins(coin(self.symbols / self._total), count)
-        symbols[anything] = source.below(self.symbols, int(np.count_nonzero(anything)))
-        return symbols
-
-    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
-        return whole_reports(reports, self.symbols)
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        slot = source.below(self.s, len(values))
+        keys, at = values[np.arange(len(values)), slot].T
+        sign = source.unit(len(values)) < 0.5 + 0.5 * at
+        return 2 * np.where(keys < 0.0, self.domain + slot, keys) + sign
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
         return occurrences(reports >> 1, self.symbols // 2, items)[: self.domain]

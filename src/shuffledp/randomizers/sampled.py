@@ -9,7 +9,7 @@ import numpy as np
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers.base import Randomizer
 from shuffledp.randomizers.channel import Channel
-from shuffledp.randomizers.frequency import FrequencyRandomizer, ItemRandomizer
+from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.statistics.estimates import (
     Aggregate,
     AnyEstimate,
@@ -73,7 +73,7 @@ def sampled_variance(part: Randomizer, frequency: float, *, rate: float) -> floa
         # Every report has all parts: as for one part, the largest of theirs.
         return max(sampled_variance(r, frequency, rate=rate) for r in inner.randomizers)
     noise = part.variance(frequency)
-    if isinstance(part, ItemRandomizer | Channel):
+    if isinstance(part, FrequencyRandomizer | Channel):
         return (noise + (1.0 - rate) * frequency) / rate
     return (noise + (1.0 - rate) * _range(part)[1] ** 2) / rate
 

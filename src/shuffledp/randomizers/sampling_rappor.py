@@ -18,7 +18,7 @@ from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
+from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support, exact_rates
 from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.unary import RAPPOR
 from shuffledp.randomizers.values import packed_reports
@@ -103,15 +103,9 @@ class SamplingRAPPOR(FrequencyRandomizer):
 
     @property
     def support(self) -> Support:
-        """p* = (w + s - 1)/(s (w + 1)), q* = 1/(w + 1) with w = e^{eps0/2}."""
-        w, s = math.exp(0.5 * self.eps0), self.s
-        return Support(
-            own=(w + (s - 1)) / (s * (w + 1.0)),
-            own_miss=((s - 1) * w + 1.0) / (s * (w + 1.0)),
-            other=1.0 / (w + 1.0),
-            other_miss=w / (w + 1.0),
-            gap=math.tanh(0.25 * self.eps0) / s,
-        )
+        """p* = (p + (s - 1) q)/s and q* = q, RAPPOR's own being p and q."""
+        _, other, gap = exact_rates(self._rappor.sizes, self.eps0)
+        return Support.of(other + gap / self.s, other, gap / self.s)
 
     # ----------------------------------------------------------------------------- running it
 
@@ -119,7 +113,7 @@ class SamplingRAPPOR(FrequencyRandomizer):
         return item_sets(values, self.d, self.s)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        chosen = source.below(self.s, len(values)) if len(values) else np.zeros(0, dtype=np.int64)
+        chosen = source.below(self.s, len(values))
         one = values[np.arange(len(values)), chosen]
         return self._rappor._sample(one, source)  # noqa: SLF001, a step of this mechanism
 

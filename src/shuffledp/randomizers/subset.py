@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.outputs import Law, check_inputs, hit_or_miss, rational_ball
 from shuffledp.mechanism import Domain, Follows, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
-from shuffledp.randomizers.frequency import AlikeItems, Support, occurrences
-from shuffledp.randomizers.values import blocks, refuse_rows, row_reports, smallest_type
+from shuffledp.randomizers.frequency import AlikeItems, Sizes, least_spread, occurrences
+from shuffledp.randomizers.values import refuse_rows, smallest_type
 from shuffledp.randomness import RandomSource
 
 # Up to here the binomial coefficient is multiplied out: lgamma loses bits for large d.
@@ -69,9 +67,19 @@ class SubsetSelection(AlikeItems):
         return 0 if self.k is None else self.k
 
     @property
-    def support(self) -> Support:
-        """p* and q*: the item is in the subset."""
-        return _support(self.d, self.size, math.exp(self.eps0), math.expm1(self.eps0))
+    def sizes(self) -> Sizes:
+        """Subsets in units of C(d, k)/d, those that have an item or two of them."""
+        return _sizes(self.d, self.size)
+
+    @property
+    def letters(self) -> int:
+        """d."""
+        return self.d
+
+    @property
+    def word(self) -> int:  # type: ignore[override]
+        """k."""
+        return self.size
 
     @property
     def message_bits(self) -> float:
@@ -82,44 +90,30 @@ class SubsetSelection(AlikeItems):
         logs = math.lgamma(self.d + 1) - math.lgamma(small + 1)
         return (logs - math.lgamma(self.d - small + 1)) / math.log(2.0)
 
-    def output_law(self, inputs: Sequence[Any]) -> Law:
-        """Each k-subset of d items, e^eps0 times as likely if the input is in it."""
-        d, k, eps0 = self.d, self.size, arb(self.eps0)
-        check_inputs(inputs, d)
-        # Binomials by C(d - 1, k - 1), which all of them are rational multiples of.
-        total = eps0.exp() + rational_ball(Fraction(d - k, k))
-
-        def blanket(hits: tuple[bool, ...]) -> arb | None:
-            # k < d: somebody else is always missing from the subset.
-            share, left, inside = Fraction(d, k), d, k
+    def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], Fraction]:
+        """Subsets by which of the inputs they have: drawn one by one without replacement."""
+        found = {}
+        for hits in itertools.product((False, True), repeat=len(inputs)):
+            share, left, inside = Fraction(self.d), self.d, self.size
             for hit in hits:
                 share *= Fraction(inside if hit else left - inside, left)
                 left, inside = left - 1, inside - hit
-            return rational_ball(share) / total if share else None
-
-        return hit_or_miss(inputs, eps0, blanket, None)
+            found[hits] = share
+        return found
 
     # ----------------------------------------------------------------------------- running it
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        """A uniform subset with probability gamma, rounded up, else one that has the value."""
-        d, k = self.d, self.size
-        uniform = digits_up(quotient(d, times(k, exponential(self.eps0)), d - k))
-        reports = np.empty((len(values), k), dtype=smallest_type(d))
-        for users in blocks(len(values), k):
-            part = reports[users]
-            free = source.coins(uniform, len(part))
-            part[free] = _subsets(d, k, int(np.count_nonzero(free)), source)
-            own = values[users][~free].astype(reports.dtype)[:, None]
-            # k - 1 of the other d - 1 items: those from the own one on are one further.
-            rest = _subsets(d - 1, k - 1, len(own), source).astype(reports.dtype)
-            rest += rest >= own
-            part[~free] = np.concatenate([rest, own], axis=1)
-        reports.sort(axis=1)
-        return reports
+    def _uniform_reports(self, count: int, source: RandomSource) -> Reports:
+        return np.sort(_subsets(self.d, self.size, count, source), axis=1)
+
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """The value and k - 1 of the other d - 1 items: those from the value on are one further."""
+        rest = _subsets(self.d - 1, self.size - 1, len(values), source).astype(np.int64)
+        own = values.astype(np.int64)[:, None]
+        return np.sort(np.concatenate([rest + (rest >= own), own], axis=1), axis=1)
 
     def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
-        rows = row_reports(reports, self.size, self.d)
+        rows = super()._checked_reports(reports)
         bad = np.asarray((rows[:, 1:] <= rows[:, :-1]).any(axis=1))
         refuse_rows(rows, bad, f"{self.size:,} items in increasing order")
         return rows
@@ -128,30 +122,14 @@ class SubsetSelection(AlikeItems):
         return occurrences(reports.ravel(), self.d, items)
 
 
-def _support(d: int, k: int, grow: float, gain: float) -> Support:
-    """From C(d-2, k-1)/C(d, k) = k (d-k)/(d (d-1)) and the like."""
-    total = k * grow + (d - k)
-    return Support(
-        own=k * grow / total,
-        own_miss=(d - k) / total,
-        other=k / total * (((k - 1) * grow + (d - k)) / (d - 1)),
-        other_miss=(d - k) / total * ((k * grow + (d - k - 1)) / (d - 1)),
-        gap=k / total * ((d - k) / (d - 1)) * gain,
-    )
+def _sizes(d: int, k: int) -> Sizes:
+    return Sizes(d, k, Fraction(k * (k - 1), d - 1))
 
 
 def _best_size(d: int, eps0: float) -> int:
-    """The integer next to d/(e^eps0 + 1) with the smaller q*(1 - q*)/(p* - q*)^2."""
-    grow, gain = math.exp(eps0), math.expm1(eps0)
-    below = min(max(math.floor(d / (grow + 1.0)), 1), d - 1)
-
-    def spread(k: int) -> float:
-        rates = _support(d, k, grow, gain)
-        # Without the common factor 1/(e^eps0 - 1)^2, which may leave the range of floats.
-        gap = _support(d, k, grow, 1.0).gap
-        return rates.other * rates.other_miss / gap / gap
-
-    return min((below, min(below + 1, d - 1)), key=spread)
+    """The integer next to d/(e^eps0 + 1) with the less variance."""
+    below = min(max(math.floor(d / (math.exp(eps0) + 1.0)), 1), d - 1)
+    return least_spread((below, min(below + 1, d - 1)), lambda k: _sizes(d, k), eps0)
 
 
 def _subsets(d: int, k: int, users: int, source: RandomSource) -> np.ndarray:

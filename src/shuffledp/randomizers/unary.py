@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, ClassVar
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Coordinate
-from shuffledp.ball.outputs import Law, check_inputs, hit_or_miss
 from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.frequency import AlikeItems, Support
+from shuffledp.randomizers.frequency import AlikeItems, Sizes, independent_hits
+from shuffledp.randomizers.levels import coin, grown, half_grown
 from shuffledp.randomizers.values import blocks, packed_reports
 from shuffledp.randomness import RandomSource
 
@@ -27,7 +25,6 @@ class _Unary(AlikeItems):
     """What unary encodings share: one bit for each item, packed; a set bit supports its item."""
 
     d: int
-    eps0: float
 
     @property
     def items(self) -> int:
@@ -40,44 +37,37 @@ class _Unary(AlikeItems):
         return float(self.d)
 
     @abstractmethod
-    def _flip(self) -> Decimal:
-        """Probability that the bit of an item not held is set."""
+    def _flip(self) -> Fraction:
+        """Probability that the bit of an item not held is set, to 420 places."""
 
     @abstractmethod
     def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
         """The bits of the items held, given the noise at their places."""
 
+    @property
+    def sizes(self) -> Sizes:
+        """Outputs by the law of the noise bits: an item's is set with q, two items' with q^2."""
+        q = self._flip()
+        return Sizes(Fraction(1), q, q * q)
+
     @abstractmethod
     def coordinate(self) -> Coordinate:
         """One bit: its law is all there is to say of the mechanism's."""
 
-    def output_law(self, inputs: Sequence[Any]) -> Law:
-        """The output hits input x if bit x is set; it is e^eps0 times likelier under x then.
+    def _normaliser(self) -> arb:
+        """Z = 1 + q (e^eps0 - 1): the own bit is set with p = q e^eps0/Z."""
+        return 1 + self.coordinate().q * arb(self.eps0).expm1()
 
-        A missed input has its own bit cleared, with probability 1 - p; others clear it with 1 - q:
-        (1 - p)/(1 - q) = p/(q e^eps0), in which no digits are lost.
-        """
-        check_inputs(inputs, self.d)
-        eps0, bit = arb(self.eps0), self.coordinate()
-        one, zero = bit.q, 1 - bit.q
-        base = bit.p / (one * eps0.exp())
-        rest = self.d - len(set(inputs))
+    def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], arb]:
+        """An output hits an input whose bit is set: noise bits are independent."""
+        return independent_hits(len(inputs), self.coordinate().q, arb(1))
 
-        def blanket(hits: tuple[bool, ...]) -> arb | None:
-            mass = base
-            for hit in hits:
-                mass = mass * (one if hit else zero)
-            if all(hits):
-                if rest == 0:
-                    return None
-                mass = mass * (1 - one**rest)
-            return mass
-
-        # All bits set: every input explains it with its own bit and d - 1 others.
-        return hit_or_miss(inputs, eps0, blanket, bit.p * one ** (self.d - 1))
+    def hit_by_all(self) -> arb:
+        """All bits set."""
+        return self.coordinate().q ** self.d
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        digits = digits_up(self._flip())
+        digits = coin(self._flip())
         reports = np.empty((len(values), -(-self.d // 8)), dtype=np.uint8)
         for users in blocks(len(values), self.d):
             count = users.stop - users.start
@@ -128,15 +118,8 @@ class RAPPOR(_Unary):
     d: Domain
     eps0: LocalEpsilon
 
-    @property
-    def support(self) -> Support:
-        """p* = w/(w + 1), q* = 1/(w + 1) with w = e^{eps0/2}."""
-        w = math.exp(0.5 * self.eps0)
-        keep, flip = w / (w + 1.0), 1.0 / (w + 1.0)
-        return Support(keep, flip, flip, keep, gap=math.tanh(0.25 * self.eps0))
-
-    def _flip(self) -> Decimal:
-        return quotient(1, exponential(0.5 * self.eps0), 1)
+    def _flip(self) -> Fraction:
+        return 1 / (half_grown(self.eps0) + 1)
 
     def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
         del source
@@ -175,15 +158,8 @@ class OUE(_Unary):
     d: Domain
     eps0: LocalEpsilon
 
-    @property
-    def support(self) -> Support:
-        """p* = 1/2, q* = 1/(e^eps0 + 1)."""
-        grow = math.exp(self.eps0)
-        other = 1.0 / (grow + 1.0)
-        return Support(0.5, 0.5, other, grow * other, gap=0.5 * math.tanh(0.5 * self.eps0))
-
-    def _flip(self) -> Decimal:
-        return quotient(1, exponential(self.eps0), 1)
+    def _flip(self) -> Fraction:
+        return 1 / (grown(self.eps0) + 1)
 
     def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
         return source.coins(b"\x80", len(noise))

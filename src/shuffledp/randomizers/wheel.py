@@ -21,9 +21,9 @@ from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism import Follows, LocalEpsilon, Positive, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
-from shuffledp.randomizers.levels import coin, grown
+from shuffledp.randomizers.levels import grown
 from shuffledp.randomizers.sets import item_sets
-from shuffledp.randomizers.values import blocks, row_reports
+from shuffledp.randomizers.values import blocks
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import ENVELOPE
 
@@ -116,43 +116,37 @@ class Wheel(FrequencyRandomizer):
         return 1 + self._covered * (grown(self.eps0) - 1)
 
     @property
-    def items(self) -> int:
-        """The domain's size."""
-        return self.domain
+    def letters(self) -> int:
+        """Points of the circle."""
+        return CIRCLE
 
     @property
-    def message_bits(self) -> float:
-        """31 (3s + 1): the hash function and a point."""
-        return (3 * self.s + 1) * math.log2(CIRCLE)
+    def word(self) -> int:  # type: ignore[override]
+        """3s + 1: the hash function and a point."""
+        return 3 * self.s + 1
+
+    @property
+    def uniform_share(self) -> Fraction:
+        """1/Z."""
+        return 1 / self._total
 
     @property
     def support(self) -> Support:
         """p* = p e^eps0/Z, q* = p, exactly: an item's arc is on C or independent of it."""
         p, total, grow = Fraction(self.arc, CIRCLE), self._total, grown(self.eps0)
-        own = p * grow / total
-        gap = p * (grow - 1) * (1 - self._covered) / total
-        return Support(float(own), float(1 - own), float(p), float(1 - p), float(gap))
+        return Support.of(p * grow / total, p, p * (grow - 1) * (1 - self._covered) / total)
 
     # ----------------------------------------------------------------------------- running it
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return item_sets(values, self.domain, self.s)
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """A uniform hash function and a point of the value's excess over the uniform law."""
         width = 3 * self.s
-        anywhere = coin(1 / self._total)
-        reports = np.empty((len(values), width + 1), dtype=np.uint32)
-        for users in blocks(len(values), width + 1):
-            sets = values[users]
-            count = len(sets)
-            hashes = source.below(CIRCLE, count * width).reshape(count, width)
-            arcs = np.stack([polynomial(hashes, sets[:, i]) for i in range(self.s)], axis=1)
-            point = self._on_wheel(arcs, source)
-            free = source.coins(anywhere, count)
-            point[free] = source.below(CIRCLE, int(np.count_nonzero(free)))
-            reports[users, :width] = hashes
-            reports[users, width] = point
-        return reports
+        hashes = source.below(CIRCLE, len(values) * width).reshape(len(values), width)
+        arcs = np.stack([polynomial(hashes, column) for column in values.T], axis=1)
+        return np.column_stack([hashes, self._on_wheel(arcs, source)])
 
     def _on_wheel(self, arcs: np.ndarray, source: RandomSource) -> np.ndarray:
         """Points by the excess over the uniform law: s p times the indicator of C, the rest off C.
@@ -170,9 +164,6 @@ class Wheel(FrequencyRandomizer):
             inside = ((point[again, None] - arcs[again]) % CIRCLE < self.arc).any(axis=1)
             again = again[inside]
         return point
-
-    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
-        return row_reports(reports, 3 * self.s + 1, CIRCLE)
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
         chosen = np.arange(self.domain) if items is None else items

@@ -16,18 +16,13 @@ from shuffledp.randomizers import PIRAPPOR, ProjectiveGeometry, field
 @reading_of.register(PIRAPPOR)
 @reading_of.register(ProjectiveGeometry)
 def _hyperplanes(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
-    """Outputs with each pattern of zeros, e^eps0 times as likely where the own product is one.
-
-    Of the vectors counted a point has q - 1, and the vector 0, which is none, has all zeros.
-    """
+    """Outputs with each pattern of zeros, e^eps0 times as likely where the own product is one."""
     few(randomizer, inputs, MOST_SUPPORTED)
     items = with_bystanders(inputs, randomizer.items)
     q, own = randomizer.size, (1.0, math.exp(randomizer.eps0))
     normals = randomizer.normals(items)
-    counts = randomizer.orthogonal(items)
+    counts = randomizer.hit_counts(items)
     affine = isinstance(randomizer, PIRAPPOR)
-    if not affine:
-        counts = {flags: (n - all(flags)) // (q - 1) for flags, n in counts.items()}
 
     def base(pattern: tuple[int, ...]) -> float:
         return float(counts[tuple(map(bool, pattern))])
