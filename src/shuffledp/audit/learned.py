@@ -6,7 +6,6 @@ by them: so limits at other reports hold whatever the choice was (docs/theory-au
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.audit.plan import AuditPlan, Tell, calls, order_of
-from shuffledp.audit.readings import Reading
+from shuffledp.audit.readings import Reading, cut
 from shuffledp.values.described import shown
 
 Labels = npt.NDArray[np.integer]
@@ -90,13 +89,5 @@ def _texts(rows: Any) -> list[str]:
 def _between_quantiles(finite: Any) -> tuple[tuple[str, ...], Callable[[Any], Labels]]:
     tails = np.geomspace(30.0 / finite.size, 0.02, 24)
     levels = np.unique(np.concatenate([tails, np.linspace(0.02, 0.98, 97), 1.0 - tails]))
-    marks = np.unique(np.quantile(finite, np.clip(levels, 0.0, 1.0)))
-    ends = ["-inf", *(f"{mark:.6g}" for mark in marks), "inf"]
-    names = [f"reports in ({a}, {b}]" for a, b in itertools.pairwise(ends)]
-
-    def classify(rows: Any) -> Labels:
-        if not _is_numbers(rows):
-            return np.full(len(rows), len(names))
-        return np.where(np.isfinite(rows), np.searchsorted(marks, rows), len(names))
-
+    names, classify = cut(np.unique(np.quantile(finite, np.clip(levels, 0.0, 1.0))))
     return (*names, "no finite number"), classify

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from shuffledp.audit import limits
 from shuffledp.errors import rejected
@@ -218,8 +217,18 @@ def table_of(name: str, value: Any, keys: Sequence[str]) -> dict[str, Any]:
     return value
 
 
-def counts_of(name: str, value: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """Counts of a file as an array of this shape: whole numbers of at least 0."""
+def counts_like(name: str, like: Any, value: Any) -> Any:
+    """Counts of a file in the shape of these: an array, a list, a table of such, or one number.
+
+    Raises
+    ------
+    ParameterError
+        Where they have another shape, or are no whole numbers of at least 0.
+    """
+    if isinstance(like, Mapping):
+        table = table_of(name, value, [*like])
+        return {key: counts_like(f"{name}.{key}", one, table[key]) for key, one in like.items()}
+    shape = np.shape(like)
     try:
         found = np.array(value)
     except (ValueError, OverflowError):
@@ -228,7 +237,7 @@ def counts_of(name: str, value: Any, shape: tuple[int, ...]) -> npt.NDArray[np.i
     fits = found.shape == shape and (none or found.dtype.kind == "i")
     if not fits or (not none and not 0 <= int(found.min()) <= int(found.max()) <= _LARGEST):
         raise rejected(name, value, f"whole numbers of at least 0, {shape}")
-    return found.astype(np.int64)
+    return found.astype(np.int64) if isinstance(like, np.ndarray) else found.tolist()
 
 
 def plain(x: Any) -> Any:

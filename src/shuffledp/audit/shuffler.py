@@ -25,9 +25,8 @@ from shuffledp.audit.result import (
     Plain,
     Result,
     adjusted,
-    counts_of,
+    counts_like,
     from_table,
-    table_of,
 )
 from shuffledp.errors import rejected
 from shuffledp.values.described import Described
@@ -180,18 +179,13 @@ def audit_shuffler(
 def shuffler_from_dict(table: Any) -> Result:
     """Judge saved counts again."""
     plan = from_table(ShufflerPlan, "shuffler.plan", table["plan"])
-    tally, name = ShufflerTally.empty(plan), "shuffler.tally"
-    given = table_of(name, table["tally"], [*tally.to_dict()])
-    for key in ("batches", "pairs", "kept"):
-        setattr(tally, key, int(counts_of(f"{name}.{key}", given[key], ())))
-    if tally.batches > plan.batches:
-        raise rejected(f"{name}.batches", tally.batches, f"at most {plan.batches:,}")
-    tally.positions = counts_of(f"{name}.positions", given["positions"], (3, BINS))
-    for key, shape in (("wrong", ()), ("matches", ()), ("drawn", (tally.batches,))):
-        rows = table_of(f"{name}.{key}", given[key], [*getattr(tally, key)])
-        made = {k: counts_of(f"{name}.{key}", v, shape).tolist() for k, v in rows.items()}
-        setattr(tally, key, made)
-    return _judged(plan, tally)
+    like, name = ShufflerTally.empty(plan), "shuffler.tally"
+    whole = table["tally"].get("batches") if isinstance(table["tally"], dict) else None
+    many = counts_like(f"{name}.batches", 0, whole)
+    if many > plan.batches:
+        raise rejected(f"{name}.batches", many, f"at most {plan.batches:,}")
+    like.drawn = {key: [0] * many for key in like.drawn}
+    return _judged(plan, ShufflerTally(**counts_like(name, vars(like), table["tally"])))
 
 
 def _marked(plan: ShufflerPlan, batch: int) -> list[str]:

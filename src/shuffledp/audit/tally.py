@@ -13,7 +13,7 @@ import numpy.typing as npt
 from shuffledp.audit.design import Design, design
 from shuffledp.audit.plan import AuditPlan, Tell, calls
 from shuffledp.audit.readings import Reading
-from shuffledp.audit.result import Plain, counts_of, table_of, tuples
+from shuffledp.audit.result import Plain, counts_like, table_of, tuples
 from shuffledp.errors import rejected
 from shuffledp.values.described import ByContent
 
@@ -85,18 +85,18 @@ def tally_from_dict(table: Any, plan: AuditPlan) -> tuple[Tally, Design]:
         cells, found = (), design(plan)
     like = Tally.empty(len(plan.asked), len(found.reading.names))
     given = table_of("tally", table, [*like.to_dict()])
-    for name in ("counts", "after", "agree", "equal", "low_bits"):
-        counts = getattr(like, name)
-        counts[...] = counts_of(f"tally.{name}", given[name], counts.shape)
-    if like.reports.tolist() != [plan.reports] * len(plan.asked):
-        raise rejected("tally.counts", like.reports.tolist(), f"{plan.reports:,} under each input")
+    arrays = {k: v for k, v in vars(like).items() if isinstance(v, np.ndarray)}
+    made = counts_like("tally", arrays, {name: given[name] for name in arrays})
+    tally = dataclasses.replace(like, **made, cells=cells)
+    if tally.reports.tolist() != [plan.reports] * len(plan.asked):
+        raise rejected("tally.counts", tally.reports.tolist(), f"{plan.reports:,} under each input")
     outside = []
     for value, row in given["outside"]:
-        counts = None if row is None else counts_of("tally.outside", row, like.counts[0].shape)
+        counts = None if row is None else counts_like("tally.outside", like.counts[0], row)
         if counts is not None and int(counts.sum()) != plan.reports:
             raise rejected("tally.outside", row, f"{plan.reports:,} reports of each value")
         outside.append((tuples(value), counts))
-    return dataclasses.replace(like, outside=tuple(outside), cells=cells), found
+    return dataclasses.replace(tally, outside=tuple(outside)), found
 
 
 def _unread(reports: Any) -> Labels:

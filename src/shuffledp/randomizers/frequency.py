@@ -318,7 +318,7 @@ class HitOrMiss(FrequencyRandomizer):
             _ball(self.hit_by_all()),
         )
         law = []
-        for hits in itertools.product((False, True), repeat=len(distinct)):
+        for hits in sorted({*counts, (False,) * len(distinct)}):
             mass = _ball(counts.get(hits, 0)) / total
             # Ratios of outputs that hit the whole domain are one, as where all are missed.
             if all(hits):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.errors import NotCertified, ShuffleDPError, rejected
+from shuffledp.errors import ShuffleDPError, rejected
 from shuffledp.randomizers import Randomizer
 
 Floats = npt.NDArray[np.floating]
@@ -24,6 +24,10 @@ _REL = 1e-9
 LATTICE = 2.0**-29
 # Cells hold everything, up to rounding.
 _TOTAL = 1e-6
+# Reports under each input that are simulated, to place cells.
+SIMULATED = 1 << 16
+# Of two reports that are equal by chance, or by six digits: the share is known to a tenth or so.
+_MARGIN = 2.0
 
 
 @dataclass(frozen=True)
@@ -100,21 +104,6 @@ class Reading:
 
 
 @singledispatch
-def reading_of(randomizer: Randomizer, inputs: tuple[Any, ...]) -> Reading:
-    """How this mechanism's reports are read: a reader is registered for each class.
-
-    Parameters
-    ----------
-    randomizer : Randomizer
-        The declared mechanism.
-    inputs : tuple
-        Inputs of its law.
-    """
-    del inputs
-    raise NotCertified(f"{randomizer.name}: no audit knows how to read its reports")
-
-
-@singledispatch
 def value_of(randomizer: Randomizer, x: Any) -> Any:
     """The value that ``randomize`` and a program are given for an input of the law."""
     del randomizer
@@ -131,40 +120,42 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def read(randomizer: Randomizer, inputs: tuple[Any, ...]) -> Reading:
-    """The same, of inputs that the mechanism takes.
+def simulated(randomizer: Randomizer, x: Any, *, count: int = SIMULATED) -> Any:
+    """Reports under an input, from a seed: only where cells are placed depends on them.
 
     Raises
     ------
-    NotCertified
-        If nothing says how its reports are read.
     ParameterError
-        If these are no inputs of its law, or more than can be told apart in bounded work.
+        If this is no input of the law.
     """
     try:
-        for x in inputs:
-            randomizer.simulate(values_array([value_of(randomizer, x)]), seed=0)
-        return reading_of(randomizer, inputs)
-    except NotCertified:
-        raise
+        value = values_array([value_of(randomizer, x)])
+        many = np.repeat(value, count, axis=0) if isinstance(value, np.ndarray) else value * count
+        return randomizer.simulate(many, seed=1)
     except ShuffleDPError as error:
-        if str(error).startswith("inputs = "):
-            raise
-        raise rejected("inputs", inputs, f"inputs of {randomizer.name} ({error})") from None
+        raise rejected("inputs", x, f"inputs of {randomizer.name} ({error})") from None
     except (IndexError, TypeError, ValueError, KeyError):
-        raise rejected("inputs", inputs, f"inputs of the law of {randomizer.name}") from None
+        raise rejected("inputs", x, f"inputs of the law of {randomizer.name}") from None
 
 
-def few(randomizer: Randomizer, inputs: tuple[Any, ...], most: int) -> None:
-    """Refuse more inputs than can be told apart where cells are which of them reports support."""
-    if len({repr(x) for x in inputs}) > most:
-        wanted = f"at most {most} different inputs of {randomizer.name}: each doubles the cells"
-        raise rejected("inputs", inputs, wanted)
-
-
-def rows_of(reports: Any, width: int, kinds: str) -> Any:
-    """Reports as rows of this width and one of these kinds of numbers; None where they are not."""
+def rows_of(reports: Any, width: int) -> Any:
+    """Reports as rows of so many floats; None where they are not."""
     rows = np.asarray(reports)
     rows = rows[:, None] if rows.ndim == 1 else rows
-    fits = rows.ndim == 2 and rows.shape[1] == width and rows.dtype.kind in kinds
-    return rows if fits else None
+    fits = rows.ndim == 2 and rows.shape[1] == width and rows.dtype.kind in "iuf"
+    return rows.astype(np.float64, copy=False) if fits else None
+
+
+def equal_when_rounded(samples: list[Any], err: float) -> float | None:
+    """About how often two reports are equal that are written with six digits: an allowance.
+
+    None of reports that are equal as they are: where they have atoms.
+    """
+    shares = [err]
+    for sample in samples:
+        if np.unique(sample).size < 0.99 * len(sample):
+            return None
+        digits = np.char.mod("%.6g", sample)
+        _, counts = np.unique(digits, return_counts=True)
+        shares.append(float((counts * (counts - 1.0)).sum()) / len(sample) / (len(sample) - 1.0))
+    return _MARGIN * max(shares)

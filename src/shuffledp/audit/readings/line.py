@@ -1,4 +1,4 @@
-"""Readings of reports on the real line: cells between cut points, by the certified law.
+"""Readings of noise: cells between cut points of a number that the report has, by the law.
 
 Cut points are quantiles of reports that are simulated: wherever they are, the cells' probabilities
 are those of the law, in balls where it has a record as noise (``laws.lines``).
@@ -19,72 +19,97 @@ from shuffledp.audit.readings.base import (
     Floats,
     Labels,
     Reading,
-    reading_of,
+    equal_when_rounded,
     rows_of,
+    simulated,
     value_of,
-    values_array,
 )
 from shuffledp.errors import NotCertified
 from shuffledp.laws.lines import integers_of, line_of
+from shuffledp.laws.vectors import angle_cells
 from shuffledp.randomizers import (
     ClampedLaplace,
+    Density,
     DiscreteGaussian,
     DiscreteLaplace,
-    Gaussian,
     GaussianBall,
-    GeneralizedGaussian,
-    Laplace,
-    MetricLaplace,
+    LaplaceBall,
     TruncatedLaplace,
 )
 
 # Cut points at these quantiles under every input, of reports that are simulated: 32 of them lie
 # beyond the last cut point.
 _LEVELS = np.concatenate([[2.0**-11], np.arange(1, 16) / 16.0, [1.0 - 2.0**-11]])
-_SIMULATED = 1 << 16
 # Of the interval of inputs: cells that are narrower would be told apart by rounding alone.
 _CLOSEST = 1e-6
-# Numbers of six digits are at most so far apart, relatively: the first digit may be a 1.
-_SIX_DIGITS = 1e-5
-# The density is not constant within a cell, which holds a sixteenth of the reports at most.
-_MARGIN = 2.0
+# The angle of a report is read off floats on a lattice of 2^32 steps: an edge of its cells is off
+# by no more than a few steps of the distance between the two points.
+_ANGLES, _ANGLE = 32, 2.0**-26
 
 # (x, edges) -> probabilities under x of the cells between the edges, and beyond the two last ones.
 Masses = Callable[[float, Floats], Floats]
 
 
-def on_line(
-    randomizer: Any,
-    masses: Masses,
-    inputs: tuple[float, ...],
-    *,
-    atoms: tuple[float, ...] = (),
-    ends: tuple[float, float] = (-math.inf, math.inf),
-    whole: bool = False,
-    err: float = LATTICE,
-) -> Reading:
-    """Cells between quantiles of all inputs' laws, around atoms, and outside the message space.
+def cut(
+    edges: Floats, ends: tuple[float, float] = (-math.inf, math.inf), *, whole: bool = False
+) -> tuple[tuple[str, ...], Callable[[Any], Labels]]:
+    """Cells between edges: their names, and numbers -> the cell of each, or the one after the last.
 
     Parameters
     ----------
-    randomizer : Randomizer
-        Whose reports they are; it has an interval of inputs, low to high, or 0 to top.
-    masses : callable
-        Probabilities of cells.
-    inputs : tuple of float
-        Inputs.
-    atoms : tuple of float
-        Points of positive probability, each a cell of its own.
+    edges : ndarray
+        Increasing.
     ends : tuple of float
-        Ends of the message space.
+        Of the message space.
     whole : bool
-        Whether reports are whole numbers.
-    err : float
-        How far a cell's probability may be off because reports are on a lattice.
+        Whether only whole numbers are in it.
     """
+    shown = [f"{edge:.6g}" for edge in edges]
+    inner = (f"reports in ({a}, {b}]" for a, b in itertools.pairwise(shown))
+    names = (f"reports up to {shown[0]}", *inner, f"reports above {shown[-1]}")
+
+    def classify(given: Any) -> Labels:
+        column = np.asarray(given)
+        if column.ndim != 1 or column.dtype.kind not in "iuf":
+            return np.full(len(column), len(names))
+        values = column.astype(np.float64, copy=False)
+        bad = ~np.isfinite(values) | (values < ends[0]) | (values > ends[1])
+        if whole:
+            bad |= values != np.floor(values)
+        return np.where(bad, len(names), np.searchsorted(edges, values, side="left"))
+
+    return names, classify
+
+
+def of_noise(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
+    """By the masses of the law in balls; what is clamped lies in the cells at the ends."""
+    whole = isinstance(randomizer, DiscreteLaplace | DiscreteGaussian)
+    ends, atoms = (-math.inf, math.inf), ()
+    if isinstance(randomizer, ClampedLaplace | TruncatedLaplace):
+        ends = (randomizer.low - randomizer.margin, randomizer.high + randomizer.margin)
+        atoms = ends if isinstance(randomizer, ClampedLaplace) else ()
+    elif whole and randomizer.clamped:
+        margin = float(getattr(randomizer, "margin", 0))
+        ends = (-margin, randomizer.top + margin)
+    samples = [simulated(randomizer, x) for x in inputs]
+    with ctx.workprec(precision_for(1)):
+        pair = (inputs[0], inputs[-1])
+        line = line_of(randomizer, pair) or integers_of(randomizer, pair)
+    if line is None:
+        raise NotCertified(f"{randomizer.name}: no audit knows how to read its reports")
+    noise = line.noise
+
+    def masses(x: float, edges: Floats) -> Floats:
+        first, last = (None, None) if noise.ends is None else noise.ends
+        with ctx.workprec(precision_for(1)):
+            # Between the whole numbers k and k + 1 the record cuts at k.
+            places = (arb(float(y)) for y in (np.floor(edges) if whole else edges))
+            found = noise.masses(arb(x), [first, *places, last])
+            return np.array([float(m / noise.inside(arb(x))) for m in found])
+
     span = (0.0, float(randomizer.top)) if whole else (randomizer.low, randomizer.high)
     slack = 0.0 if whole else 1e-9 * (span[1] - span[0])
-    edges = np.concatenate([_quantiles(randomizer, x) for x in inputs])
+    edges = np.concatenate([np.quantile(sample, _LEVELS) for sample in samples])
     edges = _apart(np.unique([*span, *inputs]), edges, _CLOSEST * (span[1] - span[0]))
     if whole:
         # A report that is no whole number lies in no cell.
@@ -93,33 +118,22 @@ def on_line(
         near = np.min([np.abs(edges - a) for a in atoms], axis=0) <= 2.0 * slack
         around = [a + side * slack for a in atoms for side in (-1.0, 1.0)]
         edges = np.unique(np.concatenate([edges[~near], around]))
-    edges = edges[(edges > ends[0] - slack) & (edges < ends[1] + slack)]
+    ends = (ends[0] - slack, ends[1] + slack)
+    edges = edges[(edges > ends[0]) & (edges < ends[1])]
+    return _reading(masses, inputs, samples, edges, cut(edges, ends, whole=whole), not whole)
+
+
+def _reading(
+    masses: Masses,
+    inputs: tuple[Any, ...],
+    samples: list[Any],
+    edges: Floats,
+    cells: tuple[tuple[str, ...], Callable[[Any], Labels]],
+    lattice: bool,  # noqa: FBT001 (as it stands in the one call)
+) -> Reading:
     mass = np.maximum(np.array([masses(x, edges) for x in inputs]), 0.0)
-
-    def classify(given: Any) -> Labels:
-        column = np.asarray(given)
-        if column.ndim != 1 or column.dtype.kind not in "iuf":
-            return np.full(len(column), edges.size + 1)
-        values = column.astype(np.float64, copy=False)
-        labels = np.searchsorted(edges, values, side="left")
-        bad = ~np.isfinite(values) | (values < ends[0] - slack) | (values > ends[1] + slack)
-        if whole:
-            bad |= values != np.floor(values)
-        return np.where(bad, edges.size + 1, labels)
-
-    shown = [f"{edge:.6g}" for edge in edges]
-    inner = (f"reports in ({a}, {b}]" for a, b in itertools.pairwise(shown))
-    names = (f"reports up to {shown[0]}", *inner, f"reports above {shown[-1]}")
-    equal = None if whole or atoms else max(err, _rounded(edges, mass))
-    return Reading(names, mass, classify, err=0.0 if whole else err, equal=equal)
-
-
-def _quantiles(randomizer: Any, x: float) -> Floats:
-    """Cut points for one input, from simulated reports."""
-    value = values_array([value_of(randomizer, x)])
-    sample = np.asarray(randomizer.simulate(np.repeat(value, _SIMULATED, axis=0), seed=1))
-    column = sample if sample.ndim == 1 else sample[:, 0]
-    return np.quantile(column, _LEVELS)
+    err = LATTICE if lattice else 0.0
+    return Reading(cells[0], mass, cells[1], err, equal_when_rounded(samples, err))
 
 
 def _apart(fixed: Floats, others: Floats, least: float) -> Floats:
@@ -131,74 +145,78 @@ def _apart(fixed: Floats, others: Floats, least: float) -> Floats:
     return np.sort(kept)
 
 
-def _rounded(edges: Floats, mass: Floats) -> float:
-    """About how often two reports are equal that are written with six digits: an allowance.
-
-    In a cell of width w around y, numbers of six digits are at most 1e-5 |y| apart, and two of its
-    reports are equal with probability 1e-5 |y|/w if the density were constant there.
-    """
-    far = np.maximum(np.abs(edges[:-1]), np.abs(edges[1:]))
-    shares = np.minimum(1.0, _SIX_DIGITS * far / np.diff(edges))
-    # What is beyond the last edge is as far spread as the cell before it.
-    shares = np.concatenate([shares[:1], shares, shares[-1:]])
-    return float(_MARGIN * (mass**2 * shares).sum(axis=1).max())
-
-
-# ------------------------------------------------------------------- noise that the records know
-
-
-@reading_of.register(Laplace)
-@reading_of.register(MetricLaplace)
-@reading_of.register(Gaussian)
-@reading_of.register(GeneralizedGaussian)
-@reading_of.register(ClampedLaplace)
-@reading_of.register(TruncatedLaplace)
-@reading_of.register(DiscreteLaplace)
-@reading_of.register(DiscreteGaussian)
-def _noise(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
-    """By the masses of the law in balls; what is clamped lies in the cells at the ends."""
-    whole = isinstance(randomizer, DiscreteLaplace | DiscreteGaussian)
-    ends, atoms = (-math.inf, math.inf), ()
-    if isinstance(randomizer, ClampedLaplace | TruncatedLaplace):
-        ends = (randomizer.low - randomizer.margin, randomizer.high + randomizer.margin)
-        atoms = ends if isinstance(randomizer, ClampedLaplace) else ()
-    elif whole and randomizer.clamped:
-        margin = float(getattr(randomizer, "margin", 0))
-        ends = (-margin, randomizer.top + margin)
-    with ctx.workprec(precision_for(1)):
-        pair = (inputs[0], inputs[-1])
-        line = line_of(randomizer, pair) or integers_of(randomizer, pair)
-    if line is None:
-        raise NotCertified(f"{randomizer.name}: its law has no record as noise")
-    noise = line.noise
-
-    def masses(x: float, edges: Floats) -> Floats:
-        first, last = (None, None) if noise.ends is None else noise.ends
-        with ctx.workprec(precision_for(1)):
-            # Between the whole numbers k and k + 1 the record cuts at k.
-            places = (arb(float(y)) for y in (np.floor(edges) if whole else edges))
-            found = noise.masses(arb(x), [first, *places, last])
-            return np.array([float(m / noise.inside(arb(x))) for m in found])
-
-    return on_line(randomizer, masses, inputs, ends=ends, atoms=atoms, whole=whole)
+def of_density(randomizer: Density, inputs: tuple[Any, ...]) -> Reading:
+    """Its reports are cells, some thousand of them."""
+    edges, mass = randomizer.chances
+    middles = 0.5 * (edges[1:] + edges[:-1])
+    samples = [simulated(randomizer, x) for x in inputs]
+    marks = np.unique(np.concatenate([np.quantile(sample, _LEVELS) for sample in samples]))
+    labels = np.searchsorted(marks, middles, side="left")
+    rows = []
+    for x in inputs:
+        # A value between two inputs is rounded to either at random.
+        place = (x - randomizer.low) / (randomizer.high - randomizer.low) * (randomizer.points - 1)
+        below = min(int(place), randomizer.points - 2)
+        row = mass[below] + (place - below) * (mass[below + 1] - mass[below])
+        rows.append(np.bincount(labels, weights=row, minlength=marks.size + 1))
+    names, classify = cut(marks, randomizer.outputs)
+    return Reading(names, np.array(rows), classify)
 
 
-@reading_of.register
-def _gaussian_ball(randomizer: GaussianBall, inputs: tuple[Any, ...]) -> Reading:
+# ----------------------------------------------------------------------------------- vectors
+
+
+def of_gaussian_ball(randomizer: GaussianBall, inputs: tuple[Any, ...]) -> Reading:
     """The coordinate along the diameter: the likelihood ratio depends on it alone."""
-    found = reading_of(randomizer.line, inputs)
-    inner, outside = found.classify, len(found.names)
+    found = of_noise(randomizer.line, inputs)
 
-    def classify(given: Any) -> Labels:
-        rows = rows_of(given, randomizer.d, "iuf")
-        if rows is None:
-            return np.full(len(given), outside)
-        good = np.isfinite(rows).all(axis=1)
-        return np.where(good, inner(rows[:, 0]), outside)
+    def coordinate(rows: Floats) -> Floats:
+        return rows[:, 0]
 
-    return Reading(found.names, found.mass, classify, err=found.err)
+    return Reading(found.names, found.mass, _number(found, randomizer.d, coordinate), found.err)
 
 
 @value_of.register
 def _on_diameter(randomizer: GaussianBall, x: Any) -> list[float]:
     return [float(x)] + [0.0] * (randomizer.d - 1)
+
+
+def of_laplace_ball(randomizer: LaplaceBall, inputs: tuple[Any, ...]) -> Reading:
+    """Cells of the angle phi with |y - x0| - |y - x1| = distance cos(phi); inputs 0 and 1."""
+    if not set(inputs) <= {0, 1}:
+        raise NotCertified("laplace-ball: reports are read for its two points 0 and 1 alone")
+    with ctx.workprec(precision_for(1)):
+        fine = [(float(c.p), float(c.q)) for c in angle_cells(randomizer, (0, 1, 0))]
+    mass = np.array(fine).T.reshape(2, _ANGLES, -1).sum(axis=2)[list(inputs)]
+    points = [np.array(_ball_point(randomizer, x)) for x in (0, 1)]
+    distance = float(np.linalg.norm(points[1] - points[0]))
+
+    def angle(rows: Floats) -> Floats:
+        far = [np.linalg.norm(rows - point, axis=1) for point in points]
+        return np.arccos(np.clip((far[0] - far[1]) / distance, -1.0, 1.0))
+
+    names, classify = cut(np.arange(1, _ANGLES) * (math.pi / _ANGLES))
+    names = tuple(name.replace("reports", "angles") for name in names)
+    found = Reading(names, mass / mass.sum(axis=1, keepdims=True), classify, err=_ANGLE)
+    return Reading(names, found.mass, _number(found, randomizer.d, angle), err=_ANGLE)
+
+
+def _number(reading: Reading, d: int, number: Callable[[Floats], Floats]) -> Any:
+    """Vectors of d numbers -> cells of one number that they have."""
+
+    def classify(given: Any) -> Labels:
+        rows = rows_of(given, d)
+        if rows is None:
+            return np.full(len(given), len(reading.names))
+        good = np.isfinite(rows).all(axis=1)
+        found = reading.classify(number(np.where(good[:, None], rows, 0.0)))
+        return np.where(good, found, len(reading.names))
+
+    return classify
+
+
+@value_of.register(LaplaceBall)
+def _ball_point(randomizer: Any, x: Any) -> list[float]:
+    """Two points on a diameter, at the distance, around the centre."""
+    sign = -0.5 if x == 0 else 0.5
+    return [sign * float(randomizer.distance)] + [0.0] * (randomizer.d - 1)
