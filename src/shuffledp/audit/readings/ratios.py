@@ -76,8 +76,10 @@ def by_ratios(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     ]
     try:
         with ctx.workprec(precision_for(1)):
-            law = randomizer.output_law(seen)
-            mass = np.array([[float(p.mid()) for p in one.probability] for one in law])
+            rows = [one.probability for one in randomizer.output_law(seen)]
+            # A difference that is 0 may be a ball around it.
+            kept = [row for row in rows if not all(p.contains(0) for p in row)]
+            mass = np.maximum([[float(p.mid()) for p in row] for row in kept], 0.0)
     except TypeError:
         raise rejected("inputs", inputs, f"inputs of the law of {randomizer.name}") from None
     weights = np.random.default_rng(0).uniform(1.0, 2.0, len(seen))
