@@ -319,12 +319,14 @@ class HitOrMiss(FrequencyRandomizer):
         )
         law = []
         for hits in sorted({*counts, (False,) * len(distinct)}):
-            mass = _ball(counts.get(hits, 0)) / total
+            count = _ball(counts.get(hits, 0))
             # Ratios of outputs that hit the whole domain are one, as where all are missed.
             if all(hits):
-                mass = arb(0) if len(distinct) == self.items else mass - by_all / total
+                # Before it is divided: of whole numbers the difference may be 0, exactly.
+                count = arb(0) if len(distinct) == self.items else count - by_all
             if not any(hits):
-                mass = mass + by_all * grow / total
+                count = count + by_all * grow
+            mass = count / total
             if mass.is_zero():
                 continue
             level = tuple(arb(self.eps0) if hits[i] else arb(0) for i in place)
