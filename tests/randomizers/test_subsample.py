@@ -110,8 +110,9 @@ def test_sampler_has_the_law():
 @pytest.mark.parametrize(("rate", "word"), [(0.25, 1 << 62), (1.0, 1 << 64), (1e-30, 1)])
 def test_rates_are_words(rate, word):
     sampled = sd.PoissonSubsample(sd.BinaryRR(eps0=1.0), rate=rate)
-    assert sampled.share == word / 2**64
-    edge = [word - 1, word] if word < 1 << 64 else [word - 1, 0]
+    assert float(sampled.shares[0]) == word / 2**64
+    # The first words mean no report.
+    edge = [2**64 - word, 2**64 - word - 1] if word < 1 << 64 else [0, 2**64 - 1]
     taken = sampled._sample(np.array([0, 0]), Script([*edge, *[2**64 - 1] * 4]))["choice"]
     assert list(taken) == [1, 0 if word < 1 << 64 else 1]
 

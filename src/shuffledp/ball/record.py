@@ -90,19 +90,16 @@ class Parts:
         The parts.
     part_inputs : callable
         Input -> one input for each part.
-    weights : tuple of float, or None
-        Probability that a report is that part's alone, the choice being public; None where every
-        report holds the outputs of all parts.
-    constant : float
-        Probability of a report that says nothing.
+    weights : tuple of Fraction, or None
+        Probability that a report is that part's alone, the choice being public; with the rest of
+        them it says nothing. None where every report holds the outputs of all parts.
     most : int or None
         At most this many of the parts' inputs differ between neighbours; all by default.
     """
 
     randomizers: tuple[Any, ...]
     part_inputs: Callable[[Any], tuple[Any, ...]]
-    weights: tuple[float, ...] | None = None
-    constant: float = 0.0
+    weights: tuple[Fraction, ...] | None = None
     most: int | None = None
 
 

@@ -13,7 +13,7 @@ from shuffledp.arithmetic.intervals import LogInterval, log_interval
 from shuffledp.ball.densities import local_delta
 from shuffledp.ball.gains import local_divergence
 from shuffledp.ball.messages import message_law
-from shuffledp.ball.outputs import Law, OutputClass, largest
+from shuffledp.ball.outputs import Law, OutputClass, largest, rational_ball
 from shuffledp.ball.power import local_power_delta
 from shuffledp.ball.record import Definition, Parts
 from shuffledp.ball.registry import Given, seen
@@ -27,8 +27,6 @@ _BITS = 256
 _CUT = -800.0
 # Combinations of classes of the parts that have some.
 _MOST_CLASSES = 20_000
-# Two or three roundings of a quotient of floats.
-_ROUNDED = 2.0**-50
 
 Inputs = tuple[Any, Any]
 # A part and its two inputs.
@@ -111,15 +109,10 @@ def _of_parts(parts: Parts, inputs: Inputs, eps: arb) -> arb:
         return _together([(part, xs) for part, xs in named if xs[0] != xs[1]], eps)
     # What other parts send has the same law under both inputs.
     return total(
-        _share(weight) * _divergence(part, xs, eps)
+        rational_ball(weight) * _divergence(part, xs, eps)
         for (part, xs), weight in zip(named, parts.weights, strict=True)
         if xs[0] != xs[1]
     )
-
-
-def _share(weight: float) -> arb:
-    """The probability of a part, which is a quotient of floats."""
-    return arb(weight, weight * _ROUNDED)
 
 
 def _together(changed: Sequence[Changed], eps: arb) -> arb:

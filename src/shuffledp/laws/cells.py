@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, total
-from shuffledp.ball.outputs import Law
+from shuffledp.ball.outputs import Law, rational_ball
 from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
@@ -34,8 +35,6 @@ _PART, _PRODUCT = 384, 6000
 _FINE = 3000
 # log of the mass of a part that is cut off.
 _CUT = -70.0
-# A share is a quotient of floats: two or three roundings.
-_ROUNDED = 2.0**-50
 
 
 def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...], *, fine: bool = False) -> Cells:
@@ -64,7 +63,7 @@ def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...], *, fine: bool = 
         found.append(made[key])
     if parts.weights is None:
         return _product(found)
-    return _mixture(found, parts.weights, parts.constant)
+    return _mixture(found, parts.weights)
 
 
 # ------------------------------------------------------------------------------- one mechanism
@@ -144,16 +143,16 @@ def _product(parts: Sequence[Cells]) -> Cells:
     return Cells(found, p, q, any(one.outside for one in parts))
 
 
-def _mixture(parts: Sequence[Cells], weights: Sequence[float], constant: float) -> Cells:
+def _mixture(parts: Sequence[Cells], weights: Sequence[Fraction]) -> Cells:
     """One part in each report, which one being public; or a report that says nothing."""
-    shares = [_share(weight) for weight in weights]
+    shares, absent = [rational_ball(w) for w in weights], 1 - sum(weights, Fraction(0))
     cells = [
         scaled(cell, share)
         for part, share in zip(parts, shares, strict=True)
         for cell in part.cells
     ]
-    if constant > 0.0:
-        silent, one = _share(constant), Corner(arb(1), arb(1))
+    if absent:
+        silent, one = rational_ball(absent), Corner(arb(1), arb(1))
         cells.append(Cell(silent, silent, silent, one, one))
     both = list(zip(parts, shares, strict=True))
     p, q = (
@@ -161,10 +160,6 @@ def _mixture(parts: Sequence[Cells], weights: Sequence[float], constant: float) 
         total(share * part.q for part, share in both),
     )
     return Cells(cells, p, q, any(part.outside for part in parts))
-
-
-def _share(weight: float) -> arb:
-    return arb(weight, weight * _ROUNDED)
 
 
 def fewer(cells: Sequence[Cell], most: int) -> list[Cell]:

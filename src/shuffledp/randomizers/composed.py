@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import Made
 from shuffledp.randomizers.base import Input, Randomizer, randomizer_from_dict
+from shuffledp.theorems import JOINT_PAIRS
 
-U = UNIT_ROUNDOFF
 MOST_PAIRS = 4096
 MOST_PARTS = 1000
 # Data sets that lower ends look at, beside the parts' own in order.
@@ -125,10 +124,53 @@ class PartsRandomizer(Randomizer):
         return tuple(x)
 
     def parameters(self) -> dict[str, Any]:
-        """Parts as tables."""
-        found = super().parameters()
-        found["randomizers"] = [part.to_dict() for part in self.randomizers]
-        return found
+        """Parts as tables, tuples as lists."""
+        return {name: _tabled(value) for name, value in super().parameters().items()}
+
+    @property
+    def _differing(self) -> int:
+        """How many of the parts' inputs may differ between neighbours."""
+        return len(self.randomizers)
+
+    @abstractmethod
+    def _together(self, losses: Iterable[float]) -> float:
+        """What a report loses in the worst case, from what the parts' reports lose."""
+
+    def local_renyi(self, order: float) -> float:
+        """The parts' together."""
+        return self._together(part.local_renyi(order) for part in self.randomizers)
+
+    @property
+    def local_rho(self) -> float:
+        """The parts' together."""
+        return self._together(part.local_rho for part in self.randomizers)
+
+    def worst_pairs(self) -> WorstPairs:
+        """The parts' worst pairs together, in every part whose input may differ."""
+        found = _assignments(self.randomizers, self._differing)
+        pairs = [(tuple(p[0] for p in one), tuple(p[1] for p in one)) for one in found]
+        # A record is no neighbour of itself.
+        differing = tuple((x0, x1) for x0, x1 in pairs if x0 != x1)
+        return WorstPairs(differing or tuple(pairs[:1]), JOINT_PAIRS)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """All parts' first triples, then their second ones, and so on; then other third inputs.
+
+        Where only some inputs may differ, those of the parts with the weakest guarantee do.
+        """
+        each = [part.datasets() for part in self.randomizers]
+        order = sorted(range(len(each)), key=lambda j: -float(self.randomizers[j].eps0))
+        differing = set(order[: self._differing])
+        found = []
+        for k in range(max(map(len, each))):
+            chosen = [triples[min(k, len(triples) - 1)] for triples in each]
+            x0 = tuple(t[0] for t in chosen)
+            x1 = tuple(t[1] if j in differing else t[0] for j, t in enumerate(chosen))
+            found.append((x0, x1, tuple(t[2] for t in chosen)))
+        if self._differing == len(each):
+            (x0, x1, _), *_rest = found
+            found += [(x0, x1, x2) for x2 in _third_inputs(self.randomizers, each)]
+        return tuple(dict.fromkeys(found))
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         count = len(self.randomizers)
@@ -156,18 +198,14 @@ def checked_part(given: Any) -> Randomizer:
     return given
 
 
-def total_eps0(values: Sequence[float]) -> float:
-    """Their sum rounded up."""
-    total = math.fsum(values)
-    return total * (1.0 + 2 * U) if len(values) > 1 else total
+def _tabled(value: Any) -> Any:
+    """A parameter as files have it."""
+    if isinstance(value, tuple):
+        return [_tabled(one) for one in value]
+    return value.to_dict() if isinstance(value, Randomizer) else value
 
 
-def clone_eps0(total: float) -> float:
-    """The guarantee the clones start from: inf where it is more than 300, which they refuse."""
-    return total if total <= _check.LARGEST_EPS0 else math.inf
-
-
-def grouped(parts: Sequence[Randomizer]) -> list[list[int]]:
+def _grouped(parts: Sequence[Randomizer]) -> list[list[int]]:
     """Places of equal parts."""
     places: list[list[int]] = []
     kinds: list[Randomizer] = []
@@ -182,7 +220,7 @@ def grouped(parts: Sequence[Randomizer]) -> list[list[int]]:
     return places
 
 
-def assignments(parts: Sequence[Randomizer], most: int) -> list[tuple[Pair, ...]]:
+def _assignments(parts: Sequence[Randomizer], most: int) -> list[tuple[Pair, ...]]:
     """One pair for each part, at most ``most`` of them different; equal parts in any one order.
 
     Left out are choices that another one dominates: a part that covers (x, x) and could differ.
@@ -192,7 +230,7 @@ def assignments(parts: Sequence[Randomizer], most: int) -> list[tuple[Pair, ...]
     NotCertified
         If there are more than 4096.
     """
-    groups = grouped(parts)
+    groups = _grouped(parts)
     options = [options_of(parts[group[0]]) for group in groups]
     found = []
     for counts in _counts([len(group) for group in groups], [o.covered for o in options], most):
@@ -256,7 +294,7 @@ def _in_places(
     return tuple(placed)
 
 
-def third_inputs(
+def _third_inputs(
     parts: Sequence[Randomizer], each: Sequence[Sequence[tuple[Input, Input, Input]]]
 ) -> list[tuple[Input, ...]]:
     """What all others may hold: their own choices of unequal parts combined, if these are few.
@@ -267,7 +305,7 @@ def third_inputs(
     found = [
         tuple(triples[min(k, len(triples) - 1)][2] for triples in each) for k in range(longest)
     ]
-    groups = grouped(parts)
+    groups = _grouped(parts)
     if all(len({repr(t[:2]) for t in triples}) == 1 for triples in each):
         choices = [dict.fromkeys(t[2] for t in each[group[0]]) for group in groups]
         if math.prod(len(choice) for choice in choices) <= _MOST_THIRDS:
@@ -275,12 +313,6 @@ def third_inputs(
                 row = {place: x for x, group in zip(chosen, groups, strict=True) for place in group}
                 found.append(tuple(row[j] for j in range(len(parts))))
     return list(dict.fromkeys(found))
-
-
-def as_pairs(found: Sequence[tuple[Pair, ...]]) -> tuple[Pair, ...]:
-    """Pairs of records from one pair for each part; a record is no neighbour of itself."""
-    pairs = [(tuple(p[0] for p in one), tuple(p[1] for p in one)) for one in found]
-    return tuple((x0, x1) for x0, x1 in pairs if x0 != x1) or tuple(pairs[:1])
 
 
 def _tuples(options: Sequence[Sequence[Pair]]) -> list[Pair]:

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,23 +14,17 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.ball.outputs import Law, check_inputs
-from shuffledp.ball.record import Masses, Others, Parts, WorstPairs
+from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, OneOf, Whole, parameters_of
-from shuffledp.randomizers.base import Randomizer, Reports, randomizer_class
-from shuffledp.randomizers.composed import Options, PartsRandomizer
+from shuffledp.randomizers.base import Reports, randomizer_class
+from shuffledp.randomizers.composed import Options
 from shuffledp.randomizers.frequency import FrequencyRandomizer
-from shuffledp.randomizers.parallel import (
-    aggregate_one_of,
-    sample_one_of,
-    words_of,
-)
-from shuffledp.randomizers.part_laws import masses_beside, one_of_law
-from shuffledp.randomizers.sampled import sampled_variance
+from shuffledp.randomizers.parallel import Mixture, words_of
+from shuffledp.randomizers.part_laws import masses_beside
 from shuffledp.randomizers.tree import Tree
 from shuffledp.randomizers.values import whole_values
-from shuffledp.randomness import RandomSource
-from shuffledp.statistics.estimates import Aggregate, PartsAggregate, parts_of
+from shuffledp.statistics.estimates import Aggregate, parts_of
 from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 from shuffledp.values.described import ByContent
 
@@ -50,7 +43,7 @@ class RangeEstimate(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hierarchy(PartsRandomizer):
+class Hierarchy(Mixture):
     """Range queries: each user reports the node of one level of a tree, the level drawn uniformly.
 
     The domain 0 .. domain-1 is the leaves of a tree with ``branching`` children a node; level l has
@@ -108,37 +101,19 @@ class Hierarchy(PartsRandomizer):
         """The mechanisms of the levels, top level first."""
         return self.__dict__["_levels"]
 
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """The probabilities of the levels."""
-        return tuple(word / _UNIT for word in self.__dict__["_words"])
-
     def part_inputs(self, x: Any) -> tuple[int, ...]:
         """The node of each level that holds the value."""
         value = _check.count("input", x, low=0, high=self.domain - 1)
         return tuple(value // width for width in self.tree.widths)
 
-    def parts(self) -> Parts:
-        """One level in each report."""
-        return Parts(self.randomizers, self.part_inputs, self.shares)
-
-    def parameters(self) -> dict[str, Any]:
-        """The arguments that build it again."""
-        return Randomizer.parameters(self)
-
     def worst_pairs(self) -> WorstPairs:
         """The first and the last value: different nodes at every level."""
         return WorstPairs(((0, self.domain - 1),), JOINT_PAIRS)
 
-    @property
-    def _exact_shares(self) -> tuple[Fraction, ...]:
-        return tuple(Fraction(word, _UNIT) for word in self.__dict__["_words"])
-
     def output_law(self, inputs: Sequence[Any]) -> Law:
         """The node of one level, and which level."""
         check_inputs(inputs, self.domain)
-        rows = [self.part_inputs(x) for x in inputs]
-        return one_of_law(self.randomizers, self._exact_shares, rows)
+        return super().output_law(inputs)
 
     def others(self) -> Others:
         """Values in different nodes of all levels."""
@@ -150,7 +125,7 @@ class Hierarchy(PartsRandomizer):
         for depth, own in itertools.product(range(len(sizes) + 1), (0, 1)):
             row = [own] * depth + [2] * (len(sizes) - depth)
             if all(x < size for x, size in zip(row, sizes, strict=True)):
-                yield masses_beside(self.randomizers, self._exact_shares, row)
+                yield masses_beside(self.randomizers, self.shares, row)
 
     def options(self) -> Options:
         """By the symmetry of every level."""
@@ -169,25 +144,15 @@ class Hierarchy(PartsRandomizer):
 
     # ------------------------------------------------------------------------- running it
 
-    @property
-    def message_bits(self) -> float:
-        """Which level, and the longest of their reports."""
-        return math.log2(len(self.randomizers)) + max(r.message_bits for r in self.randomizers)
-
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return whole_values(values, self.domain)
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+    def _columns(self, values: np.ndarray) -> list[np.ndarray]:
         wide = values.astype(np.int64)
-        columns = [
+        return [
             part._checked(wide // width)  # noqa: SLF001
             for part, width in zip(self.randomizers, self.tree.widths, strict=True)
         ]
-        return sample_one_of(self.randomizers, self.__dict__["_words"], columns, source)
-
-    def aggregate(self, reports: Reports) -> PartsAggregate:
-        """Each level's sums over the users who drew it."""
-        return aggregate_one_of(self.randomizers, reports)
 
     def estimate(self, data: Reports | Aggregate) -> HierarchyEstimate:  # type: ignore[override]
         """Every level's frequencies, from which ranges are estimated.
@@ -272,7 +237,7 @@ class Hierarchy(PartsRandomizer):
 
     def variance(self, frequency: float = 0.0) -> float:
         """Of one value by its own level alone, the draw included; ``range_variance`` for more."""
-        return sampled_variance(self.randomizers[-1], frequency, rate=self.shares[-1])
+        return self.variances(frequency)[-1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law
-from shuffledp.ball.record import Masses, Others, Pair, Parts, WorstPairs
+from shuffledp.ball.record import Masses, Others, Pair, Parts
 from shuffledp.mechanism import OrNone, Whole
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import Reports
@@ -31,7 +32,7 @@ from shuffledp.statistics.estimates import (
     joined,
     parts_of,
 )
-from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
+from shuffledp.theorems import PART_TRIPLES
 
 U = UNIT_ROUNDOFF
 
@@ -76,29 +77,21 @@ class Joint(PartsRandomizer):
 
         It is what the clones need, since the records of other users differ in every attribute.
         """
-        return composed.clone_eps0(composed.total_eps0([r.eps0 for r in self.randomizers]))
+        total = _added([float(r.eps0) for r in self.randomizers])
+        return total if total <= _check.LARGEST_EPS0 else math.inf
 
     def local_epsilon(self, delta: float) -> float:
         """Basic composition over the attributes that may differ; delta is shared equally.
 
         Each differs as its own part's relation says.
         """
-        pure = composed.total_eps0(self._largest([float(r.eps0) for r in self.randomizers]))
+        pure = self._together(float(r.eps0) for r in self.randomizers)
         share = delta / self._differing * (1.0 - 4 * U)
-        each = [float(r.local_epsilon(share)) for r in self.randomizers]
-        return min(pure, composed.total_eps0(self._largest(each)))
+        return min(pure, self._together(r.local_epsilon(share) for r in self.randomizers))
 
-    def local_renyi(self, order: float) -> float:
+    def _together(self, losses: Iterable[float]) -> float:
         """The sum over the attributes that may differ, the largest ones."""
-        return composed.total_eps0(self._largest([r.local_renyi(order) for r in self.randomizers]))
-
-    @property
-    def local_rho(self) -> float:
-        """The same sum."""
-        return composed.total_eps0(self._largest([r.local_rho for r in self.randomizers]))
-
-    def _largest(self, values: Sequence[float]) -> list[float]:
-        return sorted(values, reverse=True)[: self._differing]
+        return _added(sorted(losses, reverse=True)[: self._differing])
 
     def parts(self) -> Parts:
         """All parts in every report."""
@@ -107,11 +100,6 @@ class Joint(PartsRandomizer):
     def unrestricted(self) -> Joint:
         """Without ``hamming``, and of parts without limits."""
         return Joint(tuple(part.unrestricted() for part in self.randomizers))
-
-    def worst_pairs(self) -> WorstPairs:
-        """The parts' worst pairs together, in every attribute that may differ."""
-        found = composed.assignments(self.randomizers, self._differing)
-        return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
         """Products of the parts' classes."""
@@ -149,27 +137,6 @@ class Joint(PartsRandomizer):
             return every
         return dataclasses.replace(every, differ=self.worst_pairs().pairs)
 
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All attributes' first triples, then their second ones, and so on.
-
-        Where only some attributes may differ, those with the weakest local guarantee do.
-        """
-        each = [part.datasets() for part in self.randomizers]
-        order = sorted(range(len(each)), key=lambda j: -float(self.randomizers[j].eps0))
-        differing = set(order[: self._differing])
-        found = []
-        for k in range(max(len(triples) for triples in each)):
-            chosen = [triples[min(k, len(triples) - 1)] for triples in each]
-            x0 = tuple(t[0] for t in chosen)
-            x1 = tuple(t[1] if j in differing else t[0] for j, t in enumerate(chosen))
-            found.append((x0, x1, tuple(t[2] for t in chosen)))
-            if k > _MOST_TRIPLES:
-                break
-        if self.hamming is None:
-            (x0, x1, _), *_rest = found
-            found += [(x0, x1, x2) for x2 in composed.third_inputs(self.randomizers, each)]
-        return tuple(dict.fromkeys(found))
-
     # ------------------------------------------------------------------------- running it
 
     @property
@@ -204,4 +171,7 @@ class Joint(PartsRandomizer):
         return max(self.variances(frequency))
 
 
-_MOST_TRIPLES = 8
+def _added(losses: Sequence[float]) -> float:
+    """Their sum rounded up."""
+    total = math.fsum(losses)
+    return total * (1.0 + 2 * U) if len(losses) > 1 else total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.ball.outputs import Law
-from shuffledp.ball.record import Masses, Others, Parts, WorstPairs
+from shuffledp.ball.record import Masses, Others, Parts
 from shuffledp.errors import rejected
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import Randomizer, Reports
@@ -33,13 +33,103 @@ from shuffledp.statistics.estimates import (
     joined,
     parts_of,
 )
-from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
+from shuffledp.theorems import PART_TRIPLES
 
-_UNIT = 1 << 64
+UNIT = 1 << 64
+
+
+class Mixture(PartsRandomizer):
+    """One of the parts makes a report, or none of them; the report says which one.
+
+    R_x(i, y) = p_i R^i_{x_i}(y): the draw does not depend on the value. With the rest of the
+    probability the report is the constant message "absent". Shares are kept as whole numbers of
+    2^-64, ``_words``, so that sampler and law agree exactly. Reports are structured arrays with the
+    fields choice and part0, part1, ..., zero where another part was drawn.
+
+    Attributes
+    ----------
+    may_be_absent : bool
+        Whether choice 0 means that no part was drawn, and j + 1 the part j.
+    """
+
+    may_be_absent: ClassVar[bool] = False
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The probabilities of the parts."""
+        return tuple(Fraction(word, UNIT) for word in self.__dict__["_words"])
+
+    def _together(self, losses: Iterable[float]) -> float:
+        """The largest of the parts': of a public choice it is at most that."""
+        return max(losses)
+
+    def local_epsilon(self, delta: float) -> float:
+        """The largest of the parts' at this delta."""
+        return max(float(part.local_epsilon(delta)) for part in self.randomizers)
+
+    def parts(self) -> Parts:
+        """One part in each report."""
+        return Parts(self.randomizers, self.part_inputs, self.shares)
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """The parts' classes side by side, and one class for a report that says nothing."""
+        return one_of_law(self.randomizers, self.shares, [self.part_inputs(x) for x in inputs])
+
+    @property
+    def message_bits(self) -> float:
+        """Which part, and the longest of their reports."""
+        longest = max(part.message_bits for part in self.randomizers)
+        return math.log2(len(self.randomizers)) + longest
+
+    def _columns(self, values: np.ndarray) -> list[np.ndarray]:
+        """Each part's values."""
+        return composed.unpacked(values, len(self.randomizers))
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        words = self.__dict__["_words"]
+        cuts = [UNIT - sum(words), *words] if self.may_be_absent else words
+        ends = np.cumsum(np.array(cuts[:-1], dtype=np.uint64))
+        choice = np.searchsorted(ends, source.words(len(values)), side="right")
+        reports = []
+        for j, (part, column) in enumerate(
+            zip(self.randomizers, self._columns(values), strict=True), start=self.may_be_absent
+        ):
+            drawn = np.flatnonzero(choice == j)
+            made = part._sample(column[drawn], source)  # noqa: SLF001
+            whole = np.zeros((len(values), *made.shape[1:]), dtype=made.dtype)
+            whole[drawn] = made
+            reports.append(whole)
+        return composed.packed(reports, first=choice.astype(np.min_scalar_type(len(cuts) - 1)))
+
+    def aggregate(self, reports: Reports) -> PartsAggregate:
+        """Each part's sums over the reports it made; ``count`` has all users."""
+        choice, *columns = composed.unpacked(reports, len(self.randomizers), choice=True)
+        last = len(columns) - 1 + self.may_be_absent
+        if choice.size and int(choice.max()) > last:
+            wanted = f"0 to {last}" + ", 0 where there is no report" * self.may_be_absent
+            raise RefusedRows("reports choice", choice, choice > last, wanted)
+        sums = [
+            _aggregate_of(part, column, choice == j)
+            for j, (part, column) in enumerate(
+                zip(self.randomizers, columns, strict=True), start=self.may_be_absent
+            )
+        ]
+        return joined(len(choice), sums)
+
+    def variances(self, frequency: float = 0.0) -> tuple[float, ...]:
+        """Per-user variance of each part's estimator over all users, the draw included."""
+        return tuple(
+            sampled_variance(r, frequency, rate=float(p))
+            for r, p in zip(self.randomizers, self.shares, strict=True)
+        )
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """The largest of ``variances``."""
+        return max(self.variances(frequency))
 
 
 @dataclass(frozen=True, repr=False)
-class Parallel(PartsRandomizer):
+class Parallel(Mixture):
     """One of several mechanisms, drawn for each report; the message says which.
 
     R_x(i, y) = p_i R^i_{x_i}(y): the blanket has the parts' blankets side by side, gamma is the
@@ -72,55 +162,14 @@ class Parallel(PartsRandomizer):
         object.__setattr__(self, "_words", words_of(self.weights))
 
     @property
-    def shares(self) -> tuple[float, ...]:
-        """The probabilities meant, as floats."""
-        return tuple(word / _UNIT for word in self.__dict__["_words"])
-
-    @property
     def eps0(self) -> float:
         """The largest of the parts'."""
         return max(float(part.eps0) for part in self.randomizers)
-
-    def local_epsilon(self, delta: float) -> float:
-        """The largest of the parts' at this delta."""
-        return max(float(part.local_epsilon(delta)) for part in self.randomizers)
-
-    def local_renyi(self, order: float) -> float:
-        """The largest of the parts': of a public choice it is at most that."""
-        return max(part.local_renyi(order) for part in self.randomizers)
-
-    @property
-    def local_rho(self) -> float:
-        """The largest of the parts'."""
-        return max(part.local_rho for part in self.randomizers)
-
-    def parts(self) -> Parts:
-        """One part in each report."""
-        return Parts(self.randomizers, self.part_inputs, self.shares)
 
     def unrestricted(self) -> Parallel:
         """Of parts without limits."""
         parts = tuple(part.unrestricted() for part in self.randomizers)
         return Parallel(parts, weights=self.weights)
-
-    def parameters(self) -> dict[str, Any]:
-        """Parts as tables, weights as given."""
-        return {**super().parameters(), "weights": list(self.weights)}
-
-    def worst_pairs(self) -> WorstPairs:
-        """The parts' worst pairs together."""
-        found = composed.assignments(self.randomizers, len(self.randomizers))
-        return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
-
-    @property
-    def exact_shares(self) -> tuple[Fraction, ...]:
-        """The probabilities meant."""
-        return tuple(Fraction(word, _UNIT) for word in self.__dict__["_words"])
-
-    def output_law(self, inputs: Sequence[Any]) -> Law:
-        """The parts' classes side by side."""
-        rows = [self.part_inputs(x) for x in inputs]
-        return one_of_law(self.randomizers, self.exact_shares, rows)
 
     def others(self) -> Others | None:
         """The parts' worst pairs together; the labels' laws by combinations of the parts' own."""
@@ -131,34 +180,7 @@ class Parallel(PartsRandomizer):
 
     def _labels(self) -> Iterator[list[Masses]]:
         known = [options_of_labels(part, together=False) for part in self.randomizers]
-        return labels_side_by_side(known, self.exact_shares)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All parts' first triples, then their second ones, and so on."""
-        each = [part.datasets() for part in self.randomizers]
-        found = []
-        for k in range(max(len(triples) for triples in each)):
-            chosen = [triples[min(k, len(triples) - 1)] for triples in each]
-            found.append(tuple(tuple(t[i] for t in chosen) for i in range(3)))
-        (x0, x1, _), *_rest = found
-        found += [(x0, x1, x2) for x2 in composed.third_inputs(self.randomizers, each)]
-        return tuple(dict.fromkeys(found))  # type: ignore[arg-type]
-
-    # ------------------------------------------------------------------------- running it
-
-    @property
-    def message_bits(self) -> float:
-        """Which mechanism, and the longest of their reports."""
-        longest = max(part.message_bits for part in self.randomizers)
-        return math.log2(len(self.randomizers)) + longest
-
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        columns = composed.unpacked(values, len(self.randomizers))
-        return sample_one_of(self.randomizers, self.__dict__["_words"], columns, source)
-
-    def aggregate(self, reports: Reports) -> PartsAggregate:
-        """Each mechanism's sums over the reports it made."""
-        return aggregate_one_of(self.randomizers, reports)
+        return labels_side_by_side(known, self.shares)
 
     def estimate(self, data: Reports | Aggregate) -> PartsEstimate:  # type: ignore[override]
         """Of every attribute over ALL users: what the drawn ones say, divided by their share.
@@ -168,31 +190,20 @@ class Parallel(PartsRandomizer):
         sums = data if isinstance(data, Aggregate) else self.aggregate(data)
         parts = parts_of(sums, len(self.randomizers))
         made = (
-            sampled_estimate(r, part, n=sums.count, rate=p)
+            sampled_estimate(r, part, n=sums.count, rate=float(p))
             for r, part, p in zip(self.randomizers, parts, self.shares, strict=True)
         )
         return PartsEstimate(tuple(made), sums.count)
-
-    def variances(self, frequency: float = 0.0) -> tuple[float, ...]:
-        """Per-user variance of each attribute's estimator, the draw included."""
-        return tuple(
-            sampled_variance(r, frequency, rate=p)
-            for r, p in zip(self.randomizers, self.shares, strict=True)
-        )
-
-    def variance(self, frequency: float = 0.0) -> float:
-        """The largest of the attributes' (``variances``)."""
-        return max(self.variances(frequency))
 
 
 def words_of(weights: Sequence[float]) -> tuple[int, ...]:
     """Whole numbers that sum to 2^64, nearest to the weights' shares of it, none 0."""
     exact = [Fraction(w) for w in weights]
     total = sum(exact)
-    shares = [w / total * _UNIT for w in exact]
+    shares = [w / total * UNIT for w in exact]
     words = [max(int(share), 1) for share in shares]
     # What flooring left goes to the largest remainders; what lifting took, from the largest word.
-    left = _UNIT - sum(words)
+    left = UNIT - sum(words)
     order = sorted(range(len(words)), key=lambda j: int(shares[j]) - shares[j])
     for j in order[: max(left, 0)]:
         words[j] += 1
@@ -201,40 +212,7 @@ def words_of(weights: Sequence[float]) -> tuple[int, ...]:
     return tuple(words)
 
 
-def sample_one_of(
-    parts: Sequence[Randomizer],
-    words: Sequence[int],
-    columns: Sequence[np.ndarray],
-    source: RandomSource,
-) -> Reports:
-    """Draw a mechanism for each user, and its report of the user's value."""
-    users = len(columns[0])
-    ends = np.cumsum(np.array(words[:-1], dtype=np.uint64))
-    choice = np.searchsorted(ends, source.words(users), side="right")
-    reports = []
-    for j, (part, column) in enumerate(zip(parts, columns, strict=True)):
-        drawn = np.flatnonzero(choice == j)
-        made = part._sample(column[drawn], source)  # noqa: SLF001
-        whole = np.zeros((users, *made.shape[1:]), dtype=made.dtype)
-        whole[drawn] = made
-        reports.append(whole)
-    kind = np.min_scalar_type(len(parts) - 1)
-    return composed.packed(reports, first=choice.astype(kind))
-
-
-def aggregate_one_of(parts: Sequence[Randomizer], reports: Reports) -> PartsAggregate:
-    """Sums of each mechanism over the reports that say it made them."""
-    choice, *columns = composed.unpacked(reports, len(parts), choice=True)
-    if choice.size and int(choice.max()) >= len(parts):
-        raise RefusedRows("reports choice", choice, choice >= len(parts), f"0 to {len(parts) - 1}")
-    sums = [
-        aggregate_of(part, c, choice == j)
-        for j, (part, c) in enumerate(zip(parts, columns, strict=True))
-    ]
-    return joined(len(choice), sums)
-
-
-def aggregate_of(part: Randomizer, column: Reports, users: np.ndarray) -> Aggregate:
+def _aggregate_of(part: Randomizer, column: Reports, users: np.ndarray) -> Aggregate:
     """Sums over the reports of some of the users; what is refused is said of all."""
     try:
         return part.aggregate(column[users])

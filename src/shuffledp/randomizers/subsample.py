@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.outputs import Law
-from shuffledp.ball.record import Others, Parts, WorstPairs
+from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.mechanism import Made, Positive
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import Randomizer, Reports
-from shuffledp.randomizers.parallel import aggregate_of
-from shuffledp.randomizers.part_laws import one_of_law, with_absent
-from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
-from shuffledp.randomizers.values import RefusedRows
-from shuffledp.randomness import RandomSource
-from shuffledp.statistics.estimates import Aggregate, AnyEstimate, PartsAggregate, joined, parts_of
+from shuffledp.randomizers.parallel import UNIT, Mixture
+from shuffledp.randomizers.part_laws import with_absent
+from shuffledp.randomizers.sampled import sampled_estimate
+from shuffledp.statistics.estimates import Aggregate, AnyEstimate, parts_of
 
 U = UNIT_ROUNDOFF
-_UNIT = 1 << 64
 
 
 @dataclass(frozen=True, repr=False)
-class PoissonSubsample(composed.PartsRandomizer):
+class PoissonSubsample(Mixture):
     """With probability ``rate`` the report of a mechanism, else the constant message "absent".
 
     R'_x = rate R_x + (1 - rate) [absent]: G has its old law with probability ``rate`` and is
@@ -60,6 +54,7 @@ class PoissonSubsample(composed.PartsRandomizer):
     Su, Cheng, Wang 2025, Theorem 11, with a constant mechanism.
     """
 
+    may_be_absent: ClassVar[bool] = True
     name: ClassVar[str] = "poisson-subsample"
     summary: ClassVar[str] = "a mechanism run with some probability, else an empty message"
     randomizer: Annotated[Randomizer, Made(composed.checked_part)]
@@ -67,17 +62,12 @@ class PoissonSubsample(composed.PartsRandomizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "_word", max(round(self.rate * _UNIT), 1))
+        object.__setattr__(self, "_words", (max(round(self.rate * UNIT), 1),))
 
     @property
     def randomizers(self) -> tuple[Randomizer, ...]:  # type: ignore[override]
         """The one mechanism."""
         return (self.randomizer,)
-
-    @property
-    def share(self) -> float:
-        """The rate meant, as a float."""
-        return self.__dict__["_word"] / _UNIT
 
     @property
     def eps0(self) -> float:
@@ -86,42 +76,16 @@ class PoissonSubsample(composed.PartsRandomizer):
 
     def local_epsilon(self, delta: float) -> float:
         """The mechanism's own at delta/rate, where it makes sense."""
-        larger = delta / self.share * (1.0 - 4 * U)
+        larger = delta / float(self.shares[0]) * (1.0 - 4 * U)
         return float(self.randomizer.local_epsilon(larger)) if larger < 1.0 else 0.0
-
-    def local_renyi(self, order: float) -> float:
-        """At most the mechanism's own: "absent" says nothing."""
-        return self.randomizer.local_renyi(order)
-
-    @property
-    def local_rho(self) -> float:
-        """The mechanism's own."""
-        return self.randomizer.local_rho
-
-    def parts(self) -> Parts:
-        """The mechanism or nothing."""
-        absent = (_UNIT - self.__dict__["_word"]) / _UNIT
-        return Parts((self.randomizer,), self.part_inputs, (self.share,), absent)
 
     def part_inputs(self, x: Any) -> tuple[Any, ...]:
         """The input itself."""
         return (x,)
 
-    def parameters(self) -> dict[str, Any]:
-        """The mechanism as a table, and the rate."""
-        return {"randomizer": self.randomizer.to_dict(), "rate": self.rate}
-
     def worst_pairs(self) -> WorstPairs:
         """The mechanism's own: convex order of G passes to the mixture with a constant."""
         return composed.convex_pairs(self.randomizer)
-
-    @property
-    def _exact_share(self) -> Fraction:
-        return Fraction(self.__dict__["_word"], _UNIT)
-
-    def output_law(self, inputs: Sequence[Any]) -> Law:
-        """The mechanism's law in the share of the rate, and one class for "absent"."""
-        return one_of_law((self.randomizer,), (self._exact_share,), [(x,) for x in inputs])
 
     @property
     def alike(self) -> int:
@@ -136,7 +100,7 @@ class PoissonSubsample(composed.PartsRandomizer):
         made = found.labels
         if made is None:
             return found
-        share = self._exact_share
+        (share,) = self.shares
         return found._replace(labels=lambda: (with_absent(law, share) for law in made()))
 
     def options(self) -> composed.Options:
@@ -167,28 +131,11 @@ class PoissonSubsample(composed.PartsRandomizer):
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return self.randomizer._checked(values)  # noqa: SLF001
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        word = self.__dict__["_word"]
-        # Inclusive: 2^64 itself does not fit a word.
-        present = source.words(len(values)) <= np.uint64(word - 1)
-        made = self.randomizer._sample(values[present], source)  # noqa: SLF001
-        whole = np.zeros((len(values), *made.shape[1:]), dtype=made.dtype)
-        whole[present] = made
-        return composed.packed([whole], first=present.astype(np.uint8))
-
-    def aggregate(self, reports: Reports) -> PartsAggregate:
-        """The mechanism's sums over those who took part; ``count`` has all users."""
-        choice, column = composed.unpacked(reports, 1, choice=True)
-        if choice.size and int(choice.max()) > 1:
-            raise RefusedRows("reports choice", choice, choice > 1, "0 (absent) or 1")
-        return joined(len(choice), [aggregate_of(self.randomizer, column, choice == 1)])
+    def _columns(self, values: np.ndarray) -> list[np.ndarray]:
+        return [values]
 
     def estimate(self, data: Reports | Aggregate) -> AnyEstimate:  # type: ignore[override]
         """Over ALL users: what those who took part say, divided by the rate; unbiased."""
         sums = data if isinstance(data, Aggregate) else self.aggregate(data)
-        (part,) = parts_of(sums, 1)
-        return sampled_estimate(self.randomizer, part, n=sums.count, rate=self.share)
-
-    def variance(self, frequency: float = 0.0) -> float:
-        """[v(f) + (1 - rate) f]/rate for frequencies, v the mechanism's own; a bound for means."""
-        return sampled_variance(self.randomizer, frequency, rate=self.share)
+        (part,), (share,) = parts_of(sums, 1), self.shares
+        return sampled_estimate(self.randomizer, part, n=sums.count, rate=float(share))

@@ -91,7 +91,8 @@ def _parts(randomizer: Any, inputs: tuple[Any, ...], most: int) -> list[Reading]
 def _parallel(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     """The parts' cells side by side, in their shares; ``choice`` says which part it is."""
     every = _parts(randomizer, inputs, max(2, _MOST_CELLS // len(randomizer.randomizers)))
-    mass = np.hstack([share * r.mass for share, r in zip(randomizer.shares, every, strict=True)])
+    shares = map(float, randomizer.shares)
+    mass = np.hstack([share * r.mass for share, r in zip(shares, every, strict=True)])
     names = tuple(f"part {j + 1}: {name}" for j, r in enumerate(every) for name in r.names)
     classify = _by_choice([(j, field(j), reading) for j, reading in enumerate(every)])
     return Reading(names, mass, classify, max(r.err for r in every))
@@ -100,7 +101,7 @@ def _parallel(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
 def _subsample(randomizer: PoissonSubsample, inputs: tuple[Any, ...]) -> Reading:
     """The mechanism's cells in the share of the rate, and the empty message."""
     inner = read(randomizer.randomizer, inputs)
-    share = randomizer.share
+    share = float(randomizer.shares[0])
     empty = Reading(("no report",), np.ones((len(inputs), 1)), lambda r: np.zeros(len(r), int))
     mass = np.hstack([share * inner.mass, (1.0 - share) * empty.mass])
     # The empty message is choice 0.
