@@ -12,12 +12,13 @@ import shuffledp as sd
 UNIT = 1 << 64
 
 
-def word(protocol, name):
-    return Fraction(protocol.__dict__[name], UNIT)
+def word(p):
+    """The multiple of 2^-64 that is meant."""
+    return Fraction(max(round(p * UNIT), 1), UNIT)
 
 
 def bits(protocol):
-    p = word(protocol, "_p_word") if isinstance(protocol, sd.BalcerCheu) else Fraction(1, 2)
+    p = word(protocol.p) if isinstance(protocol, sd.BalcerCheu) else Fraction(1, 2)
     data = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]
     return data, [1 - p, p], Fraction(1)
 
@@ -33,7 +34,7 @@ def flipped(vector, f):
 
 
 def cheu_zhilyaev(protocol):
-    f, d = word(protocol, "_f_word"), protocol.d
+    f, d = word(protocol.f), protocol.d
     data = [flipped([int(i == x) for i in range(d)], f) for x in range(d)]
     return data, flipped([0] * d, f), Fraction(1)
 
@@ -44,14 +45,14 @@ def bins(protocol):
         [Fraction(1, s) if x * s <= y < (x + 1) * s else Fraction(0) for y in range(d)]
         for x in range(d // s)
     ]
-    return data, [Fraction(1, d)] * d, word(protocol, "_rate_word")
+    return data, [Fraction(1, d)] * d, word(protocol.rate)
 
 
 def dump(protocol):
     d = protocol.d
-    f = word(protocol, "_f_word") if isinstance(protocol, sd.MixDUMP) else Fraction(0)
+    f = word(protocol.f) if isinstance(protocol, sd.MixDUMP) else Fraction(0)
     data = [[1 - f if x == y else f / (d - 1) for y in range(d)] for x in range(d)]
-    return data, [Fraction(1, d)] * d, word(protocol, "_rate_word")
+    return data, [Fraction(1, d)] * d, word(protocol.rate)
 
 
 def laws(protocol):

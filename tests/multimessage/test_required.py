@@ -40,9 +40,9 @@ def test_fair_bits(epsilon, delta):
 def test_biased_bit(n, epsilon, delta):
     found = sd.required_noise(sd.BalcerCheu(p=0.5), n=n, epsilon=epsilon, delta=delta)
     low, high = exponential(epsilon)
-    exact = Fraction(found.randomizer.__dict__["_p_word"], 1 << 64)
+    exact = Fraction(round(found.randomizer.p * 2**64), 1 << 64)
     assert shifted_binomial_delta(n, exact, low) <= Fraction(delta)
-    before = Fraction(sd.BalcerCheu(p=1.0 - found.beyond).__dict__["_p_word"], 1 << 64)
+    before = Fraction(round((1.0 - found.beyond) * 2**64), 1 << 64)
     assert shifted_binomial_delta(n, before, high) > Fraction(delta)
     assert found.beyond == pytest.approx(found.value / 1.001, rel=1e-12)
     assert "1 - p" in str(found)

@@ -28,7 +28,7 @@ from shuffledp.randomizers import Randomizer
 
 NAMES = sorted({*mechanism_names()} & {*ARGUMENTS})
 # Checked by the class itself: rounded to what a coin or a field can be, or against other numbers.
-OWN = {"f", "p", "q", "rate", "weights"}
+OWN = {"q", "weights"}
 
 
 def declared(name):

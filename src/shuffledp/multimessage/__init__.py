@@ -7,9 +7,8 @@ from shuffledp.multimessage.base import (
     protocol_from_dict,
     protocol_names,
 )
-from shuffledp.multimessage.bins import BallsIntoBins
 from shuffledp.multimessage.bits import BalcerCheu, BalcerEtAl
-from shuffledp.multimessage.dump import MixDUMP, PureDUMP
+from shuffledp.multimessage.dump import BallsIntoBins, MixDUMP, PureDUMP
 from shuffledp.multimessage.histogram import CheuZhilyaev
 
 __all__ = [

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -21,13 +22,23 @@ from shuffledp import _check
 from shuffledp.ball.record import Rows, WorstPairs
 from shuffledp.bound import Theorem
 from shuffledp.errors import rejected
-from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
+from shuffledp.mechanism import (
+    Mechanism,
+    Positive,
+    mechanism_class,
+    mechanism_from_dict,
+    mechanism_names,
+)
+from shuffledp.randomizers.frequency import Support
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statements import say
+from shuffledp.statistics.counts import Step
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE
 
 UNIT = 1 << 64
+# The value itself is sent.
+IN_CLEAR = Support(own=1.0, own_miss=0.0, other=0.0, other_miss=1.0, gap=1.0)
 _MOST = _check.LARGEST_COUNT - 1
 
 Messages = np.ndarray
@@ -94,6 +105,16 @@ class MultiMessage(Mechanism):
     def rate_word(self) -> int:
         """2^64 times the probability that each of them is sent."""
         return UNIT
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """p* and q*: a data message supports the user's item, and another one."""
+
+    @property
+    @abstractmethod
+    def blanket_step(self) -> Step:
+        """Whether a blanket message supports an item: b and 1 - b."""
 
     @abstractmethod
     def _rows(self) -> Rows:
@@ -231,18 +252,64 @@ class MultiMessage(Mechanism):
             If a message is outside the message space.
         """
 
-    @abstractmethod
     def estimate(
         self, messages: ArrayLike | Aggregate, *, n: int
     ) -> FrequencyEstimate | MeanEstimate:
-        """Unbiased estimate from all messages of n users, or their sums, with standard errors."""
+        """Unbiased estimate from all messages of n users, or their sums, with standard errors.
 
-    def _sums(self, messages: ArrayLike | Aggregate, size: int) -> Aggregate:
-        """Sums of this length."""
-        found = messages if isinstance(messages, Aggregate) else self.aggregate(messages)
-        if found.sums.shape != (size,):
-            raise rejected("shape of the aggregate's sums", found.sums.shape, f"({size},)")
-        return found
+        (C - N b - n q*)/(n (p* - q*)), where C of the messages support the item and N are blanket
+        messages.
+
+        Raises
+        ------
+        ParameterError
+            If n users cannot have sent that many messages.
+        """
+        return self._shares(messages, n)
+
+    def _shares(self, messages: ArrayLike | Aggregate, n: int) -> FrequencyEstimate:
+        sums = messages if isinstance(messages, Aggregate) else self.aggregate(messages)
+        blankets, rates, step = self._received(sums, n), self.support, self.blanket_step
+        if sums.sums.shape != (self._counted,):
+            wanted = f"({self._counted},)"
+            raise rejected("shape of the aggregate's sums", sums.sums.shape, wanted)
+        counts = sums.sums
+        frequencies = (counts / n - blankets / n * step.up - rates.other) / rates.gap
+        errors = np.sqrt(self._variance(np.clip(frequencies, 0.0, 1.0), blankets / n) / n)
+        law = rates.law(counts, n)
+        rest = (np.full(counts.shape, float(blankets)), step)
+        return FrequencyEstimate(frequencies, errors, n, replace(law, rest=(rest,)))
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """[g m b (1 - b) + f p*(1 - p*) + (1 - f) q*(1 - q*)]/(p* - q*)^2 at frequency f.
+
+        m blanket messages a user, each sent with the rate g.
+        """
+        f = _check.real("frequency", frequency, low=0.0, high=1.0)
+        return float(self._variance(f, self.blankets_per_user * (self.rate_word / UNIT)))
+
+    def _variance(self, share: Any, blankets: float) -> Any:
+        """Of one user's part of an estimate, with so many blanket messages a user."""
+        rates, step = self.support, self.blanket_step
+        data = share * rates.own * rates.own_miss + (1.0 - share) * rates.other * rates.other_miss
+        return (blankets * step.up * step.stay + data) / rates.gap**2
+
+    @property
+    def _counted(self) -> int:
+        """How many items an aggregate counts supporting messages of."""
+        return self.items
+
+    def _received(self, sums: Aggregate, n: int) -> int:
+        """Blanket messages among those received: all but one for each of n users."""
+        users, most = _check.count("n", n), self.blanket_total(n)
+        blankets, some = sums.count - users, self.rate_word < UNIT
+        if blankets < 0:
+            wanted = f"at least one for each of {users:,} users"
+            raise rejected("number of messages", sums.count, wanted)
+        if blankets > most or (blankets < most and not some):
+            wanted = f"{most + users:,} from {users:,} users" + ", or fewer" * some
+            raise rejected("number of messages", sums.count, wanted)
+        return blankets
 
     # -------------------------------------------------------------------------------------
 
@@ -275,23 +342,24 @@ def protocol_from_dict(description: Mapping[str, Any]) -> MultiMessage:
     return mechanism_from_dict(description, MultiMessage)
 
 
-def probability_word(name: str, value: Any, *, high: float = 1.0, one: bool = False) -> int:
-    """A probability in (0, high) in units of 2^-64, to the nearest; 1 only where allowed."""
-    p = _check.positive(name, value, high=high)
-    word = min(max(round(p * UNIT), 1), UNIT if one else UNIT - 1)
-    if not one and not p < high:
-        raise rejected(name, value, f"a number > 0 and < {high:g}")
-    return word
+def word_of(p: float) -> int:
+    """A probability > 0 in units of 2^-64, to the nearest, and at least one."""
+    return max(round(p * UNIT), 1)
+
+
+@dataclass(frozen=True)
+class Chance(Positive):
+    """A probability in (0, high); so is the multiple of 2^-64 next to it, which is meant."""
+
+    def __call__(self, name: str, value: Any, mechanism: Any) -> float:
+        """The number as a float."""
+        p = super().__call__(name, value, mechanism)
+        high = self.high(mechanism) if callable(self.high) else self.high
+        if not word_of(p) < high * UNIT:
+            raise rejected(name, value, f"a number > 0 and < {high:g}")
+        return p
 
 
 def digits(word: int) -> bytes:
     """word/2^64 < 1 as digits to base 256, for ``RandomSource.coins``."""
     return word.to_bytes(8, "big")
-
-
-def counted(n: int, sent: int) -> int:
-    """Blanket messages among those received: all but one for each of n users."""
-    users = _check.count("n", n)
-    if sent < users:
-        raise rejected("number of messages", sent, f"at least one for each of {users:,} users")
-    return sent - users

@@ -9,21 +9,22 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
 from shuffledp.ball.record import Rows
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Whole
 from shuffledp.multimessage.base import (
+    IN_CLEAR,
     UNIT,
+    Chance,
     Messages,
     MultiMessage,
-    counted,
     digits,
-    probability_word,
+    word_of,
 )
+from shuffledp.randomizers.frequency import Support
 from shuffledp.randomizers.values import whole_reports, whole_values
 from shuffledp.randomness import RandomSource
-from shuffledp.statistics.counts import Counts, Step
+from shuffledp.statistics.counts import Step
 from shuffledp.statistics.estimates import Aggregate, MeanEstimate
 
 
@@ -67,29 +68,25 @@ class _Bits(MultiMessage):
         bits = whole_reports(messages, 2)
         return Aggregate(bits.size, np.array([float(np.count_nonzero(bits))]))
 
+    @property
+    def _counted(self) -> int:
+        return 1
+
+    @property
+    def support(self) -> Support:
+        """The bit itself."""
+        return IN_CLEAR
+
+    @property
+    def blanket_step(self) -> Step:
+        """p and 1 - p."""
+        return Step(self._word / UNIT, (UNIT - self._word) / UNIT)
+
     def estimate(self, messages: ArrayLike | Aggregate, *, n: int) -> MeanEstimate:
-        """(ones - N p)/n, N = n times the blanket bits of each user.
-
-        Raises
-        ------
-        ParameterError
-            If there are not as many messages as n users send.
-        """
-        sums = self._sums(messages, 1)
-        blankets = self.blanket_total(n)
-        if counted(n, sums.count) != blankets:
-            raise rejected("number of messages", sums.count, f"{blankets + n:,} from {n:,} users")
-        one, zero = self._word / UNIT, (UNIT - self._word) / UNIT
-        mean = (float(sums.sums[0]) - blankets * one) / n
-        bits = (np.array([float(blankets)]), Step(one, zero))
-        users = np.array([float(n)])
-        law = Counts(sums.sums, users, n, Step(1.0, 0.0), Step(0.0, 1.0), (bits,))
-        return MeanEstimate(mean, float(np.sqrt(self.variance() / n)), n, law)
-
-    def variance(self, frequency: float = 0.0) -> float:
-        """m p (1 - p) for m blanket bits a user: the data add nothing."""
-        _check.real("frequency", frequency, low=0.0, high=1.0)
-        return self.blankets_per_user * (self._word / UNIT) * ((UNIT - self._word) / UNIT)
+        """The mean of the bits: (ones - N p)/n, N = n times the blanket bits of each user."""
+        found = self._shares(messages, n)
+        mean, error = float(found.frequencies[0]), float(found.standard_errors[0])
+        return MeanEstimate(mean, error, n, found.law)
 
     @property
     def message_bits(self) -> float:
@@ -120,16 +117,11 @@ class BalcerCheu(_Bits):
 
     name: ClassVar[str] = "balcer-cheu"
     summary: ClassVar[str] = "a bit and one biased blanket bit (Balcer, Cheu 2020)"
-    p: float
-
-    def __post_init__(self) -> None:
-        word = probability_word("p", self.p)
-        object.__setattr__(self, "_p_word", word)
-        object.__setattr__(self, "p", float(self.p))
+    p: Annotated[float, Chance(high=1.0)]
 
     @property
     def _word(self) -> int:
-        return self.__dict__["_p_word"]
+        return word_of(self.p)
 
     @property
     def blankets_per_user(self) -> int:

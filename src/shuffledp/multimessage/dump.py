@@ -1,9 +1,8 @@
-"""DUMP: values, in clear or by randomized response, among uniform dummies."""
+"""Messages among uniform ones: DUMP, and balls into bins of which each item has its own."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, ClassVar
@@ -11,24 +10,27 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
 from shuffledp.ball.record import Rows
 from shuffledp.errors import rejected
-from shuffledp.mechanism import Domain, Whole
+from shuffledp.mechanism import Domain, Positive, Whole
 from shuffledp.multimessage.base import (
+    IN_CLEAR,
     UNIT,
+    Chance,
     MessagePair,
     Messages,
     MultiMessage,
-    counted,
     digits,
-    probability_word,
+    word_of,
 )
-from shuffledp.randomizers.frequency import histogram
+from shuffledp.randomizers.frequency import Support, histogram
 from shuffledp.randomizers.values import smallest_type, whole_reports, whole_values
 from shuffledp.randomness import RandomSource
-from shuffledp.statistics.counts import Counts, Step
-from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
+from shuffledp.statistics.counts import Step
+from shuffledp.statistics.estimates import Aggregate
+
+Rate = Annotated[float, Positive(high=1.0)]
+_Flip = Annotated[float, Chance(high=lambda m: 1.0 - 1.0 / m.d)]
 
 
 class UniformBlankets(MultiMessage):
@@ -38,12 +40,6 @@ class UniformBlankets(MultiMessage):
     blankets: Annotated[int, Whole()]
     rate: float
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        word = probability_word("rate", self.rate, one=True)
-        object.__setattr__(self, "rate", float(self.rate))
-        object.__setattr__(self, "_rate_word", word)
-
     @property
     def blankets_per_user(self) -> int:
         """As given."""
@@ -52,7 +48,7 @@ class UniformBlankets(MultiMessage):
     @property
     def rate_word(self) -> int:
         """2^64 times the rate."""
-        return self.__dict__["_rate_word"]
+        return word_of(self.rate)
 
     def _blanket(self, count: int, source: RandomSource) -> Messages:
         return source.below(self.d, count).astype(smallest_type(self.d))
@@ -62,25 +58,15 @@ class UniformBlankets(MultiMessage):
         column = whole_reports(messages, self.d)
         return Aggregate(column.size, histogram(column, self.d).astype(np.float64))
 
-    def _counts(self, messages: ArrayLike | Aggregate, n: int) -> tuple[np.ndarray, int]:
-        """How often each of 0 .. d-1 was sent, and how many blanket messages there are."""
-        sums = self._sums(messages, self.d)
-        blankets = counted(n, sums.count)
-        most = self.blanket_total(n)
-        if blankets > most or (self.rate_word == UNIT and blankets < most):
-            wanted = f"{most + n:,} from {n:,} users" + ", or fewer" * (self.rate_word < UNIT)
-            raise rejected("number of messages", sums.count, wanted)
-        return sums.sums, blankets
+    @property
+    def blanket_step(self) -> Step:
+        """1/d and the rest."""
+        return Step(1.0 / self.d, 1.0 - 1.0 / self.d)
 
     @property
     def message_bits(self) -> float:
         """log2(d)."""
         return math.log2(self.d)
-
-    @property
-    def _expected(self) -> float:
-        """Blanket messages of a user on average."""
-        return self.blankets * (self.rate_word / UNIT)
 
 
 def special_rows(special: int, places: int) -> Rows:
@@ -100,43 +86,6 @@ class _Dump(UniformBlankets):
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return whole_values(values, self.d)
-
-    @property
-    @abstractmethod
-    def _flip(self) -> tuple[float, float, float]:
-        """f, 1 - f and q = f/(d-1)."""
-
-    def estimate(self, messages: ArrayLike | Aggregate, *, n: int) -> FrequencyEstimate:
-        """(C - N/d - n q)/(n (1 - f - q)), N the blanket messages that were received.
-
-        Raises
-        ------
-        ParameterError
-            If n users cannot have sent that many messages.
-        """
-        counts, blankets = self._counts(messages, n)
-        flip, keep, other = self._flip
-        frequencies = (counts / n - blankets / n / self.d - other) / (keep - other)
-        share = np.clip(frequencies, 0.0, 1.0)
-        data = share * keep * flip + (1.0 - share) * other * (1.0 - other)
-        noise = blankets / n / self.d * (1.0 - 1.0 / self.d)
-        errors = np.sqrt((noise + data) / n) / (keep - other)
-        own, not_own = Step(keep, flip), Step(other, 1.0 - other)
-        dummies = (np.full(counts.shape, float(blankets)), Step(1.0 / self.d, 1.0 - 1.0 / self.d))
-        users = np.full(counts.shape, float(n))
-        law = Counts(counts, users, n, own, not_own, (dummies,))
-        return FrequencyEstimate(frequencies, errors, n, law)
-
-    def variance(self, frequency: float = 0.0) -> float:
-        """[g m (1/d)(1 - 1/d) + x f(1 - f) + (1 - x) q(1 - q)]/(1 - f - q)^2 at frequency x.
-
-        m blanket messages a user, each sent with the rate g.
-        """
-        x = _check.real("frequency", frequency, low=0.0, high=1.0)
-        flip, keep, other = self._flip
-        data = x * keep * flip + (1.0 - x) * other * (1.0 - other)
-        noise = self._expected / self.d * (1.0 - 1.0 / self.d)
-        return (noise + data) / (keep - other) ** 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,15 +116,16 @@ class PureDUMP(_Dump):
     exact: ClassVar[bool] = True
     d: Domain
     blankets: Annotated[int, Whole()]
-    rate: float = 1.0
+    rate: Rate = 1.0
 
     def _rows(self) -> Rows:
         """The value itself."""
         return special_rows(1, self.d)
 
     @property
-    def _flip(self) -> tuple[float, float, float]:
-        return 0.0, 1.0, 0.0
+    def support(self) -> Support:
+        """The value itself."""
+        return IN_CLEAR
 
     def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
         del source
@@ -213,21 +163,18 @@ class MixDUMP(_Dump):
     summary: ClassVar[str] = "the value by randomized response and uniform dummies (DUMP)"
     exact: ClassVar[bool] = False
     d: Domain
-    f: float
+    f: _Flip
     blankets: Annotated[int, Whole()]
-    rate: float = 1.0
+    rate: Rate = 1.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        word = probability_word("f", self.f, high=1.0 - 1.0 / self.d)
-        object.__setattr__(self, "f", float(self.f))
-        object.__setattr__(self, "_f_word", word)
-        if not Fraction(word, UNIT) * self.d < self.d - 1:
-            raise rejected("f", self.f, f"a number below (d-1)/d = {1.0 - 1.0 / self.d:g}")
+    @property
+    def _flip(self) -> Fraction:
+        """f."""
+        return Fraction(word_of(self.f), UNIT)
 
     def _rows(self) -> Rows:
         """d-ary randomized response that keeps a value with probability 1 - f."""
-        d, f = self.d, Fraction(self.__dict__["_f_word"], UNIT)
+        d, f = self.d, self._flip
         other, uniform = f / (d - 1), Fraction(1, d)
         rest = ((d - 2) * other, (d - 2) * other, (d - 2) * uniform)
         return [(1 - f, other, uniform), (other, 1 - f, uniform), rest]
@@ -235,13 +182,14 @@ class MixDUMP(_Dump):
     @property
     def eps0(self) -> float:
         """log((1-f)(d-1)/f), rounded up."""
-        _, keep, other = self._flip
-        return math.log(keep / other) * (1.0 + 1e-14) + 1e-14
+        ratio = (1 - self._flip) * (self.d - 1) / self._flip
+        return math.log(ratio) * (1.0 + 1e-14) + 1e-14
 
     @property
-    def _flip(self) -> tuple[float, float, float]:
-        word = self.__dict__["_f_word"]
-        return word / UNIT, (UNIT - word) / UNIT, word / (UNIT * (self.d - 1))
+    def support(self) -> Support:
+        """p* = 1 - f, q* = f/(d-1)."""
+        other = self._flip / (self.d - 1)
+        return Support.of(1 - self._flip, other, 1 - self._flip - other)
 
     def lower_pairs(self, n: int) -> list[MessagePair]:
         """The others' values uniform (joint convexity), all dummies sent: N + n - 1 uniform."""
@@ -251,7 +199,7 @@ class MixDUMP(_Dump):
 
     def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
         sent = values.astype(smallest_type(self.d))
-        other = source.coins(digits(self.__dict__["_f_word"]), len(values))
+        other = source.coins(digits(word_of(self.f)), len(values))
         drawn = source.below(self.d - 1, int(np.count_nonzero(other))).astype(sent.dtype)
         sent[other] = drawn + (drawn >= sent[other])
         return sent
@@ -263,3 +211,81 @@ class MixDUMP(_Dump):
     def with_noise(self, noise: float) -> MixDUMP:
         """Another f."""
         return replace(self, f=noise)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BallsIntoBins(UniformBlankets):
+    """A ball into one of the item's s special bins, and balls into uniform bins.
+
+    There are d bins; item x has the bins s x .. s x + s - 1, so there are floor(d/s) >= 2 items.
+    A_x is uniform on the special bins, A_2 on all; N = n times ``blankets`` (binomial with the
+    rate). G is d/s, -e^eps d/s, 0 with probability s/d, s/d, 1 - 2s/d. Exact whatever the others
+    hold: only the numbers of balls in the two sets say anything, and the others' balls add known
+    numbers to them.
+
+    Sets that overlap (those of hashed items, d/s buckets) leak less: moving mass from bins that
+    both items own and bins that neither does to bins of one of them enlarges G in convex order
+    (docs/theory-parts.md, Lemma 3.3). So the upper end holds for them too, the sampler and the
+    estimator do not.
+
+    Parameters
+    ----------
+    d : int
+        Bins, 2 <= d <= 1e9.
+    s : int
+        Special bins of an item, 2 s <= d.
+    blankets : int
+        Uniform balls of each user, >= 1.
+    rate : float
+        Probability that such a ball is thrown, 0 < rate <= 1, in multiples of 2^-64.
+
+    Notes
+    -----
+    Luo, Wang, Yi 2022, *Frequency Estimation in the Shuffle Model with Almost a Single Message*;
+    Wang et al. 2024, Table 4.
+    """
+
+    name: ClassVar[str] = "balls-into-bins"
+    summary: ClassVar[str] = "a ball into a special bin and uniform balls"
+    exact: ClassVar[bool] = True
+    d: Domain
+    s: Annotated[int, Whole()]
+    blankets: Annotated[int, Whole()]
+    rate: Rate = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 2 * self.s <= self.d:
+            raise rejected("s", self.s, f"at most d/2 = {self.d // 2} special bins")
+
+    def _rows(self) -> Rows:
+        """Uniform on s special bins."""
+        return special_rows(self.s, self.d)
+
+    @property
+    def items(self) -> int:
+        """floor(d/s)."""
+        return self.d // self.s
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return whole_values(values, self.items)
+
+    def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
+        bins = values.astype(np.int64) * self.s + source.below(self.s, len(values))
+        return bins.astype(smallest_type(self.d))
+
+    @property
+    def support(self) -> Support:
+        """A ball of the item is in one of its own bins."""
+        return IN_CLEAR
+
+    @property
+    def blanket_step(self) -> Step:
+        """s/d and the rest."""
+        return Step(self.s / self.d, 1.0 - self.s / self.d)
+
+    def aggregate(self, messages: ArrayLike) -> Aggregate:
+        """How many balls are in the bins of each item."""
+        balls = super().aggregate(messages)
+        own = balls.sums[: self.items * self.s].reshape(self.items, self.s)
+        return Aggregate(balls.count, own.sum(axis=1))

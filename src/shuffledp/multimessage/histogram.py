@@ -10,24 +10,23 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
 from shuffledp.ball.messages import ONE_BIT
 from shuffledp.ball.record import Rows
-from shuffledp.errors import rejected
 from shuffledp.mechanism import Domain, Whole
 from shuffledp.multimessage.base import (
     UNIT,
+    Chance,
     MessagePair,
     Messages,
     MultiMessage,
-    counted,
     digits,
-    probability_word,
+    word_of,
 )
+from shuffledp.randomizers.frequency import Support
 from shuffledp.randomizers.values import blocks, packed_reports, whole_values
 from shuffledp.randomness import RandomSource
-from shuffledp.statistics.counts import Counts, Step
-from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
+from shuffledp.statistics.counts import Step
+from shuffledp.statistics.estimates import Aggregate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,20 +60,17 @@ class CheuZhilyaev(MultiMessage):
     summary: ClassVar[str] = "flipped one-hot vectors among flipped zero vectors (fake users)"
     exact: ClassVar[bool] = False
     d: Domain
-    f: float
+    f: Annotated[float, Chance(high=0.5)]
     blankets: Annotated[int, Whole()]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        word = probability_word("f", self.f, high=0.5)
-        object.__setattr__(self, "f", float(self.f))
-        object.__setattr__(self, "_f_word", word)
-        if not 2 * word < UNIT:
-            raise rejected("f", self.f, "a number below 1/2")
+    @property
+    def _flip(self) -> Fraction:
+        """f."""
+        return Fraction(word_of(self.f), UNIT)
 
     def _rows(self) -> Rows:
         """The two bits that differ of RR_f(e_0), RR_f(e_1) and RR_f(0)."""
-        f = Fraction(self.__dict__["_f_word"], UNIT)
+        f = self._flip
 
         def likely(sent: tuple[int, int], seen: tuple[int, int]) -> Fraction:
             flips = sum(a != b for a, b in zip(sent, seen, strict=True))
@@ -88,14 +84,17 @@ class CheuZhilyaev(MultiMessage):
     @property
     def eps0(self) -> float:
         """2 log((1-f)/f), rounded up."""
-        flip, keep, _ = self._flip
-        return 2.0 * math.log(keep / flip) * (1.0 + 1e-14) + 1e-14
+        return 2.0 * math.log((1 - self._flip) / self._flip) * (1.0 + 1e-14) + 1e-14
 
     @property
-    def _flip(self) -> tuple[float, float, float]:
-        """f, 1 - f and 1 - 2f."""
-        word = self.__dict__["_f_word"]
-        return word / UNIT, (UNIT - word) / UNIT, (UNIT - 2 * word) / UNIT
+    def support(self) -> Support:
+        """p* = 1 - f, q* = f."""
+        return Support.of(1 - self._flip, self._flip, 1 - 2 * self._flip)
+
+    @property
+    def blanket_step(self) -> Step:
+        """f and 1 - f."""
+        return Step(float(self._flip), float(1 - self._flip))
 
     @property
     def blankets_per_user(self) -> int:
@@ -128,7 +127,7 @@ class CheuZhilyaev(MultiMessage):
     def _blanket(self, count: int, source: RandomSource) -> Messages:
         width = -(-self.d // 8)
         messages = np.empty((count, width), dtype=np.uint8)
-        flips = digits(self.__dict__["_f_word"])
+        flips = digits(word_of(self.f))
         for part in blocks(count, self.d):
             size = part.stop - part.start
             bits = source.coins(flips, size * self.d).reshape(size, self.d)
@@ -147,32 +146,6 @@ class CheuZhilyaev(MultiMessage):
         for part in blocks(len(rows), self.d):
             counts += np.unpackbits(rows[part], axis=1, count=self.d).sum(axis=0, dtype=np.int64)
         return Aggregate(len(rows), counts)
-
-    def estimate(self, messages: ArrayLike | Aggregate, *, n: int) -> FrequencyEstimate:
-        """(C - n m f)/(n (1 - 2f)), C the messages with the item's bit; m messages a user.
-
-        Raises
-        ------
-        ParameterError
-            If there are not as many messages as n users send.
-        """
-        sums = self._sums(messages, self.d)
-        blankets = self.blanket_total(n)
-        if counted(n, sums.count) != blankets:
-            raise rejected("number of messages", sums.count, f"{blankets + n:,} from {n:,} users")
-        flip, keep, gap = self._flip
-        frequencies = (sums.sums / n - (self.blankets + 1) * flip) / gap
-        error = math.sqrt(self.variance() / n)
-        users, fakes = (np.full(self.d, float(count)) for count in (n, blankets))
-        own, other = Step(keep, flip), Step(flip, keep)
-        law = Counts(sums.sums, users, n, own, other, ((fakes, other),))
-        return FrequencyEstimate(frequencies, np.full(self.d, error), n, law)
-
-    def variance(self, frequency: float = 0.0) -> float:
-        """m f (1 - f)/(1 - 2f)^2: every message's bit is a coin of this variance."""
-        _check.real("frequency", frequency, low=0.0, high=1.0)
-        flip, keep, gap = self._flip
-        return (self.blankets + 1) * flip * keep / gap**2
 
     @property
     def message_bits(self) -> float:
@@ -202,5 +175,5 @@ class OnePublishedBit(CheuZhilyaev, listed=False):
 
     def _rows(self) -> Rows:
         """A blanket message is like the first value's."""
-        f = Fraction(self.__dict__["_f_word"], UNIT)
+        f = self._flip
         return [(1 - f, f, 1 - f), (f, 1 - f, f)]
