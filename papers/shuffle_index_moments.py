@@ -20,8 +20,13 @@ import numpy as np
 
 import shuffledp as sd
 from papers.common import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, run
-from shuffledp.protocol import moments, shuffle_reports
-from shuffledp.protocol.moments import noise_moments, unmixing
+from shuffledp.protocol import shuffle_reports
+from shuffledp.protocol.moments import (
+    estimated_moments,
+    noise_moments,
+    power_sums,
+    unmixing,
+)
 from shuffledp.randomness import SeededSource
 
 NAME = "index_fig5_moments"
@@ -111,7 +116,8 @@ def one(shape: float, n: int, column: np.ndarray) -> Found:
     for r in range(REPETITIONS):
         reports = randomizer.simulate(values, seed=r)
         reports = shuffle_reports(reports, SeededSource(r, stream=1))
-        rows.append(moments(randomizer, reports, order=ORDER).moments - truth)
+        sums = power_sums(randomizer, reports, ORDER)
+        rows.append(estimated_moments(randomizer, sums, ORDER)[0][:ORDER] - truth)
     errors = np.array(rows)
     return Found(
         shape=shape, n=n, scale=found.value, index=said[0], gaussian=said[1], exact=exact,

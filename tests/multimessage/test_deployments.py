@@ -200,7 +200,7 @@ def test_unbiased_and_covering_at_their_level(place, kind, tmp_path):
     assert found["largest_bias"] < 4.5
     # Items of one run depend on each other, and a count of one is a single number a run.
     assert abs(found["coverage"] - 0.95) < 4.5 * math.sqrt(0.95 * 0.05 / 150)
-    assert found["measured_rmse"] == pytest.approx(found["theoretical_rmse"], rel=0.15)
+    assert found["measured_rmse"] == pytest.approx(found["stated_rmse"], rel=0.15)
 
 
 def test_too_few_users_and_lost_messages(place, tmp_path):

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 import shuffledp as sd
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.protocol import (
+    Asked,
     PrefixTree,
-    moments,
     project_to_simplex,
+    question,
     simulate,
 )
 from shuffledp.protocol.moments import noise_moments, unmixing
@@ -58,13 +59,15 @@ def test_moments_are_unbiased_and_their_errors_right(mechanism):
     rng = np.random.default_rng(2)
     values = 3.0 * rng.beta(2, 3, 4000) - 1.0
     truth = np.array([np.mean(values**k) for k in (1, 2, 3)])
+    wanted = question(mechanism, {}, Asked(moments=3))
     found, errors, spreads = [], [], []
     for seed in range(300):
         drawn = rng.choice(values, values.size)
-        one = moments(mechanism, mechanism.simulate(drawn, seed=seed), order=3)
-        found.append(one.moments)
-        errors.append(one.standard_errors)
-        spreads.append((one.variance, one.variance_error))
+        one = wanted.answer(wanted.sums(mechanism.simulate(drawn, seed=seed)), drawn.size)
+        both = np.hypot(one.noise, one.sampling)
+        found.append(one.estimates[:3])
+        errors.append(both[:3])
+        spreads.append((one.estimates[3], both[3]))
     found, spreads = np.array(found), np.array(spreads)
     measured = found.std(axis=0, ddof=1)
     assert np.all(np.abs(found.mean(axis=0) - truth) < 5 * measured / math.sqrt(300))
@@ -76,9 +79,9 @@ def test_moments_are_unbiased_and_their_errors_right(mechanism):
 def test_moments_in_batches_and_noise_moments():
     mechanism = sd.Gaussian(sigma=0.5)
     reports = mechanism.simulate(np.linspace(0, 1, 1000), seed=1)
-    whole = moments(mechanism, reports, order=2)
-    parts = moments(mechanism, iter([reports[:400], reports[400:]]), order=2)
-    assert np.allclose(whole.moments, parts.moments)
+    wanted = question(mechanism, {}, Asked(moments=2))
+    parts = wanted.sums(reports[:400]) + wanted.sums(reports[400:])
+    assert np.allclose(wanted.sums(reports).sums, parts.sums)
     assert noise_moments(sd.Gaussian(sigma=2.0), 4).tolist() == [1.0, 0.0, 4.0, 0.0, 48.0]
     assert noise_moments(sd.Laplace(eps0=0.5), 4).tolist() == [1.0, 0.0, 8.0, 0.0, 384.0]
     # Shapes 1 and 2 are Laplace and Gaussian noise.
@@ -86,11 +89,9 @@ def test_moments_in_batches_and_noise_moments():
         power = sd.GeneralizedGaussian(shape=shape, scale=2.0)
         assert np.allclose(noise_moments(power, 8), noise_moments(same, 8), rtol=1e-12)
     with pytest.raises(NotCertified):
-        moments(sd.KRR(k=3, eps0=1.0), reports)
-    with pytest.raises(ParameterError, match="finite"):
-        moments(mechanism, np.array([1.0, np.inf]))
-    with pytest.raises(ParameterError, match="two reports"):
-        moments(mechanism, np.array([1.0]))
+        noise_moments(sd.KRR(k=3, eps0=1.0), 4)
+    with pytest.raises(ParameterError, match="reports"):
+        wanted.sums(np.array([1.0, np.inf]))
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e3, 1e12])
@@ -120,7 +121,7 @@ def test_noise_is_taken_off_in_any_units(unit):
 def test_intervals_cover_and_errors_are_as_stated(mechanism):
     values = np.random.default_rng(5).choice(6, 3000, p=[0.4, 0.25, 0.15, 0.1, 0.07, 0.03])
     found = simulate(mechanism, values, repetitions=120, seed=7)
-    assert abs(found.measured_rmse / found.theoretical_rmse - 1.0) < 0.25
+    assert abs(found.measured_rmse / found.stated_rmse - 1.0) < 0.25
     assert abs(found.coverage - 0.95) < 6 * max(found.coverage_error, 0.01)
     assert found.largest_bias < 5.0
 

@@ -214,7 +214,7 @@ def test_unbiased_and_covering_at_their_level(place, kind):
     found = json.loads(result.output)
     assert found["largest_bias"] < 4.5
     assert 0.9 < found["coverage"] < 0.98
-    assert found["measured_rmse"] == pytest.approx(found["theoretical_rmse"], rel=0.25)
+    assert found["measured_rmse"] == pytest.approx(found["stated_rmse"], rel=0.25)
 
 
 def test_columns_may_be_named_on_the_command_line(place, capsys):

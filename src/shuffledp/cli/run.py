@@ -271,7 +271,9 @@ def estimate(
         click.echo(text, nl=False)
 
 
-@click.command(short_help="Repeat a deployment on values with seeds: measured against theory.")
+@click.command(
+    short_help="Repeat a deployment with seeds: measured against stated errors."
+)
 @click.argument("deployment", metavar="DEPLOYMENT.toml")
 @_options(_READ)
 @click.option("-R", "--repetitions", type=Whole(), default=100, show_default=True)
@@ -286,7 +288,7 @@ def simulate(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Measured error and coverage over repeated runs beside what theory says; not private."""
+    """Measured error and coverage over repeated runs beside what is stated; not private."""
     read = _Read(deployment, **given)
     protocol = load_protocol()
     with progress("reading") as status:
@@ -294,10 +296,10 @@ def simulate(
             read.files, read.engine, read.column, read.asked
         )
         tell = Left(status, "repetitions", repetitions)
-        found = protocol.simulated(
+        found = protocol.simulate(
             randomizer,
-            question,
             values,
+            wanted=question,
             repetitions=repetitions,
             seed=seed,
             workers=workers,
@@ -309,7 +311,9 @@ def simulate(
     sources = f" in {len(read.engine.files):,} files" * (len(read.engine.files) > 1)
     click.echo(f"{found.repetitions} repetitions with {len(values):,} users{sources}")
     click.echo(f"  root mean squared error  {found.measured_rmse:.4g} measured")
-    click.echo(f"                           {found.theoretical_rmse:.4g} by the exact variance")
+    click.echo(
+        f"                           {found.stated_rmse:.4g} by the standard errors"
+    )
     click.echo(
         f"  coverage of 95% intervals  {found.coverage:.4f} (+- {2 * found.coverage_error:.4f})"
     )

@@ -9,13 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, TypeVar, cast
 
-import numpy as np
-
 from shuffledp.ball.record import CLASSES, Definition
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism.parameters import parameters_of
 from shuffledp.neighbours import REPLACEMENT, Relation
-from shuffledp.statistics.estimates import shares_of
 from shuffledp.values.described import Described
 
 _MADE_OF_CODE: set[str] = set()
@@ -93,24 +90,6 @@ class Mechanism(Definition, Described, ABC):
         frequency : float
             For frequencies: the true frequency of the item.
         """
-
-    def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """Variance of each item's estimate times the number of users, given who holds what.
-
-        Parameters
-        ----------
-        items : ndarray of int, shape (K,)
-            The items estimated.
-        held, shares : ndarray, shape (m,)
-            All different items that are held, in increasing order, and by what share of the users.
-        """
-        each, places = np.unique(shares_of(items, held, shares), return_inverse=True)
-        return np.array([self.variance(float(f)) for f in each])[places]
-
-    def variance_over(self, values: np.ndarray) -> Any:
-        """Of a mean: the variance per user, averaged over these inputs; the worst if not known."""
-        del values
-        return self.variance()
 
     def parameters(self) -> dict[str, Any]:
         """The arguments that build this mechanism again, JSON-able."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from shuffledp.protocol.columns import Column, hash_of
 from shuffledp.protocol.heavy import HeavyHitters, PrefixTree
 from shuffledp.protocol.jobs import Job, Outcome
-from shuffledp.protocol.moments import MomentEstimate, moments
 from shuffledp.protocol.postprocess import project_to_simplex
 from shuffledp.protocol.questions import Asked, question
 from shuffledp.protocol.records import Record
@@ -22,7 +21,6 @@ __all__ = [
     "Column",
     "HeavyHitters",
     "Job",
-    "MomentEstimate",
     "Outcome",
     "PrefixTree",
     "Record",
@@ -30,7 +28,6 @@ __all__ = [
     "Shuffler",
     "Simulation",
     "hash_of",
-    "moments",
     "project_to_simplex",
     "question",
     "read_reports",

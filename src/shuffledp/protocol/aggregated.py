@@ -171,10 +171,6 @@ class Aggregated(Question):
         """What the estimates aim at."""
         return self.wanted.truth(values)
 
-    def variances(self, values: np.ndarray) -> Floats:
-        """Of reports and noise."""
-        return self.wanted.variances(values) + self._more(len(values))
-
     def _noise(self, size: int, source: RandomSource) -> Floats:
         added = self.view.added
         if added is None:

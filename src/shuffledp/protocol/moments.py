@@ -9,85 +9,17 @@ comes last, and the variance is made of moments about c, so that no digit is los
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp import _check
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Gaussian, GeneralizedGaussian, Laplace, Randomizer
 from shuffledp.randomizers.values import RefusedRows
-from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
 HIGHEST = 8
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MomentEstimate(ByContent):
-    """Unbiased moments E X^k, k = 1 .. K, with their errors.
-
-    Attributes
-    ----------
-    centre : float
-        Middle c of the inputs' interval.
-    central : ndarray, shape (K,)
-        E (X - c)^k.
-    noise, sampling : ndarray, shape (K, K)
-        Covariances of ``central``: of the noise with the data fixed, and of drawing the users.
-    n : int
-        Users.
-    """
-
-    centre: float
-    central: Floats
-    noise: Floats
-    sampling: Floats
-    n: int
-
-    @property
-    def moments(self) -> Floats:
-        """E X^k, in the units of the input to the power k."""
-        shift, start = _shift(self.centre, self.central.size)
-        return start + shift @ self.central
-
-    @property
-    def covariance(self) -> Floats:
-        """Of ``moments``, data and noise together."""
-        shift, _ = _shift(self.centre, self.central.size)
-        return shift @ (self.noise + self.sampling) @ shift.T
-
-    @property
-    def standard_errors(self) -> Floats:
-        """Of each moment, data and noise together."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-
-    @property
-    def mean(self) -> float:
-        """E X."""
-        return self.centre + float(self.central[0])
-
-    @property
-    def variance(self) -> float:
-        """E X^2 - (E X)^2, with the bias that the noise gives the square taken off."""
-        if self.central.size < 2:
-            raise rejected("order", self.central.size, "at least 2 for a variance")
-        first, second = self.central[:2]
-        return float(second - first**2 + self.noise[0, 0])
-
-    @property
-    def variance_error(self) -> float:
-        """Standard error of the variance, by the delta method."""
-        slope = variance_slope(self.central)
-        return float(math.sqrt(slope @ (self.noise + self.sampling) @ slope))
-
-    def slopes(self) -> Floats:
-        """Derivatives of the moments, and from K = 2 on of the variance, by ``central``."""
-        shift, _ = _shift(self.centre, self.central.size)
-        return shift if self.central.size < 2 else np.vstack([shift, variance_slope(self.central)])
 
 
 def _shift(centre: float, order: int) -> tuple[Floats, Floats]:
@@ -99,13 +31,6 @@ def _shift(centre: float, order: int) -> tuple[Floats, Floats]:
         ]
     )
     return whole[:, 1:], whole[:, 0]
-
-
-def variance_slope(central: Floats) -> Floats:
-    """Derivatives of the variance, E (X - c)^2 - (E X - c)^2, by these moments."""
-    slope = np.zeros(central.size)
-    slope[:2] = -2.0 * central[0], 1.0
-    return slope
 
 
 def middle(randomizer: Any) -> float:
@@ -207,43 +132,41 @@ def power_sums(randomizer: Any, reports: Floats, order: int) -> Floats:
     return sums
 
 
-def moments_of(randomizer: Randomizer, sums: Floats, order: int) -> MomentEstimate:
-    """Moments 1 .. order from ``power_sums`` of all reports."""
-    n = int(sums[0])
-    found = unmixing(randomizer, 2 * order) @ (np.asarray(sums, dtype=np.float64) / n)
-    index = np.arange(1, order + 1)
-    spread = found[index[:, None] + index[None, :]] - np.outer(found[index], found[index])
-    noise = noise_covariance(randomizer, found, order) / n
-    return MomentEstimate(middle(randomizer), found[index], noise, spread / n, n)
-
-
-def moments(
-    randomizer: Randomizer, reports: Floats | Iterable[Floats], *, order: int = 2
-) -> MomentEstimate:
-    """Unbiased moments of the values behind the reports.
+def estimated_moments(
+    randomizer: Randomizer, sums: Floats, order: int
+) -> tuple[Floats, Floats, Floats]:
+    """Moments 1 .. K, and from K = 2 on the variance, with their errors.
 
     Parameters
     ----------
     randomizer : Gaussian, Laplace or GeneralizedGaussian
         What made the reports.
-    reports : ndarray or iterable of ndarray
-        All reports, or batches of them.
+    sums : ndarray
+        ``power_sums`` of all reports.
     order : int
-        Highest moment, 1 .. 8.
+        K.
 
-    Raises
-    ------
-    ParameterError
-        If there are fewer than two reports, or one is not finite.
-    NotCertified
-        If the randomizer's noise has no known moments.
+    Returns
+    -------
+    tuple of ndarray
+        Unbiased estimates, in the units of the input to each power, from the square the bias taken
+        off that the noise gives it; standard errors of the noise with the data fixed; and of
+        drawing the users.
     """
-    order = _check.count("order", order, high=HIGHEST)
-    _scale(randomizer)  # NotCertified where there is no known noise
-    batches = [reports] if isinstance(reports, np.ndarray) else reports
-    sums = np.zeros(2 * order + 1)
-    for batch in batches:
-        sums += power_sums(randomizer, np.asarray(batch, dtype=np.float64), order)
-    if sums[0] < 2:
-        raise rejected("reports", int(sums[0]), "at least two reports")
-    return moments_of(randomizer, sums, order)
+    n = int(sums[0])
+    found = unmixing(randomizer, 2 * order) @ (np.asarray(sums, dtype=np.float64) / n)
+    index = np.arange(1, order + 1)
+    central = found[index]
+    spread = found[index[:, None] + index[None, :]] - np.outer(central, central)
+    noise = noise_covariance(randomizer, found, order) / n
+    slopes, start = _shift(middle(randomizer), order)
+    values = start + slopes @ central
+    if order >= 2:
+        # By the delta method.
+        slopes = np.vstack([slopes, [-2.0 * central[0], 1.0, *np.zeros(order - 2)]])
+        values = np.append(values, central[1] - central[0] ** 2 + noise[0, 0])
+    errors = (
+        np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, c, slopes), 0.0))
+        for c in (noise, spread / n)
+    )
+    return values, *errors

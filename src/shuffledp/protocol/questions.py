@@ -15,15 +15,7 @@ from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.answers import Answer, Beside, Floats
 from shuffledp.protocol.columns import hash_of, size_of
 from shuffledp.protocol.heavy import Batches, PrefixTree, Spelling
-from shuffledp.protocol.moments import (
-    HIGHEST,
-    MomentEstimate,
-    middle,
-    moments_of,
-    noise_covariance,
-    noise_moments,
-    power_sums,
-)
+from shuffledp.protocol.moments import HIGHEST, estimated_moments, noise_moments, power_sums
 from shuffledp.protocol.postprocess import project_to_simplex
 from shuffledp.randomizers import Hierarchy, Joint, Randomizer
 from shuffledp.randomizers.composed import field
@@ -85,10 +77,6 @@ class Question(ABC):
     def truth(self, values: np.ndarray) -> Floats:
         """What the estimates aim at, from encoded values."""
 
-    @abstractmethod
-    def variances(self, values: np.ndarray) -> Floats:
-        """Variances of the estimates, the values being fixed."""
-
 
 @dataclass(frozen=True)
 class Frequencies(Question):
@@ -122,15 +110,6 @@ class Frequencies(Question):
         if self.codes is not None:
             return np.array([float(np.mean(codes == code)) for code in self.codes])
         return np.bincount(codes, minlength=size_of(self.mechanism) or 0) / len(codes)
-
-    def variances(self, values: np.ndarray) -> Floats:
-        """The mechanism's own, given how frequent all items are."""
-        codes = np.asarray(values).astype(np.int64)
-        held, counts = np.unique(codes, return_counts=True)
-        size = size_of(self.mechanism) or 0
-        items = np.arange(size) if self.codes is None else np.array(self.codes)
-        each = self.mechanism.variances_of(items, held, counts / len(codes))
-        return np.asarray(each) / len(codes)
 
 
 def largest_scatter(mean: Floats, mechanism: Any) -> Floats:
@@ -172,11 +151,6 @@ class Mean(Question):
         """The mean of these values."""
         return np.atleast_1d(np.asarray(values, dtype=np.float64).mean(axis=0))
 
-    def variances(self, values: np.ndarray) -> Floats:
-        """The mechanism's, at these values."""
-        each = np.asarray(self.mechanism.variance_over(values))
-        return np.broadcast_to(each, self.truth(values).shape) / len(values)
-
 
 @dataclass(frozen=True)
 class Moments(Question):
@@ -193,34 +167,16 @@ class Moments(Question):
     def answer(self, sums: Aggregate, users: int) -> Answer:
         """Moments with the errors of the noise alone, estimated from moments up to 2K."""
         del users
-        found = moments_of(self.mechanism, sums.sums, self.order)
+        found = estimated_moments(self.mechanism, sums.sums, self.order)
         names = ["mean", *(f"moment {j}" for j in range(2, self.order + 1))]
-        values, slopes = found.moments, found.slopes()
-        if self.order >= 2:
-            names.append("variance")
-            values = np.append(values, found.variance)
-        errors, sampling = (
-            np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, c, slopes), 0.0))
-            for c in (found.noise, found.sampling)
-        )
-        return Answer(tuple(names), values, errors, sampling, values)
+        names += ["variance"] * (self.order >= 2)
+        return Answer(tuple(names), *found, found[0])
 
     def truth(self, values: np.ndarray) -> Floats:
         """Moments of these values, and their variance."""
         x = np.asarray(values, dtype=np.float64)
         found = [float(np.mean(x**j)) for j in range(1, self.order + 1)]
         return np.array([*found, float(x.var())] if self.order >= 2 else found)
-
-    def variances(self, values: np.ndarray) -> Floats:
-        """Of the noise, from the moments of these values."""
-        sums = power_sums(self.mechanism, np.asarray(values, dtype=np.float64), self.order)
-        exact = sums / len(values)
-        noise = noise_covariance(self.mechanism, exact, self.order) / len(values)
-        found = MomentEstimate(
-            middle(self.mechanism), exact[1 : self.order + 1], noise, 0.0 * noise, len(values)
-        )
-        slopes = found.slopes()
-        return np.einsum("ij,jk,ik->i", slopes, noise, slopes)
 
 
 @dataclass(frozen=True)
@@ -256,18 +212,6 @@ class RangeShares(Question):
         x = np.asarray(values)
         return np.array([float(np.mean((x >= low) & (x < high))) for low, high in self.ranges])
 
-    def variances(self, values: np.ndarray) -> Floats:
-        """Exact for the expected number of users of each level."""
-        n = len(values)
-        codes = np.asarray(values).astype(np.int64)
-        f = np.bincount(codes, minlength=self.mechanism.domain) / n
-        counts = tuple(max(1, round(n * share)) for share in self.mechanism.shares)
-        each = [
-            self.mechanism.range_variance(low, high, frequencies=f, counts=counts)
-            for low, high in self.ranges
-        ]
-        return np.array(each)
-
 
 @dataclass(frozen=True)
 class OfRecord(Question):
@@ -296,11 +240,6 @@ class OfRecord(Question):
         """All attributes'."""
         each = enumerate(self.questions)
         return np.concatenate([q.truth(values[field(j)]) for j, q in each])
-
-    def variances(self, values: np.ndarray) -> Floats:
-        """All attributes'."""
-        each = enumerate(self.questions)
-        return np.concatenate([q.variances(values[field(j)]) for j, q in each])
 
 
 def question(mechanism: Any, about: dict[str, Any], asked: Asked) -> Question:

@@ -30,7 +30,7 @@ from shuffledp.protocol.jobs import AGGREGATOR, Job, Mechanism, Outcome, mechani
 from shuffledp.protocol.questions import Asked, Question, found_in, question
 from shuffledp.protocol.records import Record, Values
 from shuffledp.protocol.reports import ReportFile, read_reports, report_batches
-from shuffledp.protocol.simulation import simulate_question as simulated
+from shuffledp.protocol.simulation import simulate
 from shuffledp.randomness import SeededSource, SystemSource
 
 __all__ = [
@@ -50,7 +50,7 @@ __all__ = [
     "read_values",
     "run",
     "seen",
-    "simulated",
+    "simulate",
     "table",
 ]
 

@@ -1,7 +1,8 @@
-"""Repeat a run with seeds: measured error and coverage beside what theory says."""
+"""Repeat a run with seeds: measured error and coverage beside what is stated."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -22,21 +23,22 @@ _CONFIDENCE = 0.95
 # Numbers that are known for sure, such as the share of all users, scatter by this; limits that are
 # a whole number of users divided by all of them may be off by as much.
 _ROUNDING = 1e-12
-# The errors of one run, which intervals held the truth, and whether all for all at once did.
-Run = tuple[Floats, npt.NDArray[np.bool_], bool]
+# The errors of one run and those stated, which intervals held the truth, and whether all for all at
+# once did.
+Run = tuple[Floats, Floats, npt.NDArray[np.bool_], bool]
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """Measured against theoretical error over R repetitions with fixed data.
+    """Measured against stated error over R repetitions with fixed data.
 
     Attributes
     ----------
     repetitions : int
         R.
-    measured_rmse, theoretical_rmse : float
+    measured_rmse, stated_rmse : float
         Root mean squared error of an item's frequency (of the mean), over items and repetitions,
-        and what the exact variance says.
+        measured, and as the standard errors of the estimates state it.
     coverage : float
         Share of 95% intervals that held the truth.
     coverage_error : float
@@ -52,7 +54,7 @@ class Simulation:
 
     repetitions: int
     measured_rmse: float
-    theoretical_rmse: float
+    stated_rmse: float
     coverage: float
     coverage_error: float
     joint_coverage: float
@@ -68,6 +70,7 @@ def simulate(
     randomizer: Mechanism,
     values: npt.ArrayLike,
     *,
+    wanted: Question | None = None,
     repetitions: int = 100,
     seed: int = 0,
     workers: int = 1,
@@ -78,9 +81,11 @@ def simulate(
     Parameters
     ----------
     randomizer : Randomizer or MultiMessage
-        With a sampler and an estimator; its usual estimates are looked at.
+        With a sampler and an estimator.
     values : array_like, shape (n,)
         Inputs.
+    wanted : Question, optional
+        What is asked of the reports; the mechanism's usual estimates by default.
     repetitions : int
         R >= 2.
     seed : int
@@ -90,52 +95,26 @@ def simulate(
     tell : callable
         Called with the number of repetitions done.
     """
-    return simulate_question(
-        randomizer,
-        question(randomizer, {}, Asked()),
-        np.asarray(values),
-        repetitions=repetitions,
-        seed=seed,
-        workers=workers,
-        tell=tell,
-    )
-
-
-def simulate_question(
-    randomizer: Mechanism,
-    wanted: Question,
-    values: np.ndarray,
-    *,
-    repetitions: int = 100,
-    seed: int = 0,
-    workers: int = 1,
-    tell: Callable[[int], None] | None = None,
-) -> Simulation:
-    """The same for whatever is asked of the reports."""
     repetitions = _check.count("repetitions", repetitions, low=2, high=10**6)
     seed = _check.count("seed", seed, low=0, high=2**62)
     workers = _check.count("workers", workers, high=256)
+    values = np.asarray(values)
     if not values.size:
         raise rejected("values", "empty", "at least one value")
-    results: Iterable[Run]
-    runs: list[Run] = []
+    wanted = wanted or question(randomizer, {}, Asked())
     truth = wanted.truth(values)
     jobs = ((randomizer, wanted, values, truth, seed + r) for r in range(repetitions))
-    if workers == 1:
-        results = map(_one, jobs)
-        _collect(results, runs, tell)
-    else:
-        with ProcessPoolExecutor(workers) as pool:
-            _collect(pool.map(_one, jobs, chunksize=4), runs, tell)
-    errors, inside, together = (np.array(column) for column in zip(*runs, strict=True))
-    return _summary(wanted.variances(values), errors, inside, together)
-
-
-def _collect(results: Iterable[Run], runs: list[Run], tell: Callable[[int], None] | None) -> None:
-    for done, found in enumerate(results, start=1):
-        runs.append(found)
-        if tell is not None:
-            tell(done)
+    with contextlib.ExitStack() as stack:
+        results: Iterable[Run] = map(_one, jobs)
+        if workers > 1:
+            pool = stack.enter_context(ProcessPoolExecutor(workers))
+            results = pool.map(_one, jobs, chunksize=4)
+        runs = []
+        for done, found in enumerate(results, start=1):
+            runs.append(found)
+            if tell is not None:
+                tell(done)
+    return _summary(*map(np.array, zip(*runs, strict=True)))
 
 
 def _one(job: tuple[Mechanism, Question, np.ndarray, Floats, int]) -> Run:
@@ -150,22 +129,17 @@ def _one(job: tuple[Mechanism, Question, np.ndarray, Floats, int]) -> Run:
             answer.interval_of_all(confidence=_CONFIDENCE),
         )
     )
-    return answer.estimates - truth, held, bool(all_held.all())
+    return answer.estimates - truth, answer.noise, held, bool(all_held.all())
 
 
-def _summary(
-    variances: Floats,
-    errors: Floats,
-    inside: npt.NDArray[np.bool_],
-    together: npt.NDArray[np.bool_],
-) -> Simulation:
+def _summary(errors: Any, stated: Any, inside: Any, together: Any) -> Simulation:
     repetitions = len(errors)
     spread = np.maximum(errors.std(axis=0, ddof=1), _ROUNDING)
     share, joint = float(inside.mean()), float(together.mean())
     return Simulation(
         repetitions=repetitions,
         measured_rmse=float(math.sqrt(np.square(errors).mean())),
-        theoretical_rmse=float(math.sqrt(variances.mean())),
+        stated_rmse=float(math.sqrt(np.square(stated).mean())),
         coverage=share,
         coverage_error=float(math.sqrt(max(share * (1.0 - share), 1e-12) / inside.size)),
         joint_coverage=joint,

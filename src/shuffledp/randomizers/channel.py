@@ -28,7 +28,7 @@ from shuffledp.randomizers.chances import choice
 from shuffledp.randomizers.frequency import counted, histogram
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
 from shuffledp.randomness import Choice, RandomSource
-from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, shares_of
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 from shuffledp.theorems import ALL_PAIRS, ALL_TRIPLES
 from shuffledp.values.work import Beside
 
@@ -280,11 +280,6 @@ class Channel(Randomizer):
         frequencies = self._weights @ (sums.sums / n)
         variances = np.square(self._weights) @ (sums.sums / n) - frequencies
         return FrequencyEstimate(frequencies, np.sqrt(np.maximum(variances, 0.0) / n), n)
-
-    def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """sum_x f_x Var(weight of the output | x)."""
-        second = self.probabilities[held] @ np.square(self._weights[items]).T
-        return np.asarray(shares @ second - shares_of(items, held, shares))
 
     def variance(self, frequency: float = 0.0) -> float:
         """Per user, the worst over the item and over what all others hold."""

@@ -92,14 +92,6 @@ class DiscreteLaplace(LatticeNoise):
         middle = self.top // 2
         return unit * (2.0 - self._beyond(middle) - self._beyond(self.top - middle))
 
-    def variance_over(self, values: np.ndarray) -> float:
-        """Clamped: averaged over these inputs."""
-        if not self.clamped:
-            return self.variance()
-        x = np.asarray(values, dtype=np.float64)
-        ends = np.exp(-self.rate * x) + np.exp(-self.rate * (self.top - x))
-        return self._unit * (2.0 - float(ends.mean()) / (1.0 + math.exp(-self.rate)))
-
     @property
     def _unit(self) -> float:
         """a/(1 - a)^2 = 1/(2 sinh(rate/2))^2; inf where that is no float."""

@@ -77,11 +77,6 @@ class IntervalMean(MeanRandomizer):
         """Per-user variance for users that hold this value."""
         return self.half**2 * self._spread(self._centred(value) ** 2)
 
-    def variance_over(self, values: np.ndarray) -> float:
-        """Per-user variance, averaged over these inputs: by the mean of their squares."""
-        centred = 2.0 * self._places(np.asarray(values, dtype=np.float64)) - 1.0
-        return self.half**2 * self._spread(float(np.square(centred).mean()))
-
     def _variance_seen(self, sums: Aggregate) -> float:
         """At the mean square q of the values that the reports' squares tell of.
 

@@ -18,7 +18,7 @@ from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import HitOrMiss, Sizes, counted, histogram, usable_gap
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, Groups, Step, likely, possible
-from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, shares_of
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 from shuffledp.theorems import HADAMARD_PAIRS, OTHER_BLOCK, SYMMETRIC_PAIRS
 from shuffledp.values.described import ByContent
 
@@ -309,15 +309,6 @@ class HadamardResponse(HitOrMiss):
         share = _check.real("block", block, low=f, high=1.0)
         usable_gap(self.name, math.expm1(self.eps0) / self._total())
         return float(self._block_variances(f, share))
-
-    def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """Of each item, with the share of all users who hold an item of its block."""
-        known, places = np.unique(held % self.blocks, return_inverse=True)
-        of_blocks = np.bincount(places, weights=shares)
-        f = shares_of(items, held, shares)
-        return self._block_variances(
-            f, np.clip(shares_of(items % self.blocks, known, of_blocks), f, 1.0)
-        )
 
     def _total(self) -> float:
         return math.exp(self.eps0) + (2 * self.blocks - 1)

@@ -122,14 +122,6 @@ class PrivUnit(MeanRandomizer):
         along = self._second_moment()
         return max((along - m * m) / m / m, (1.0 - along) / (self.d - 1) / m / m)
 
-    def variance_over(self, values: np.ndarray) -> np.ndarray:
-        """Of each coordinate, averaged over these inputs: it is linear in x_i^2."""
-        m = self._usable()
-        along = self._second_moment()
-        across = (1.0 - along) / (self.d - 1)
-        squares = np.square(np.asarray(values, dtype=np.float64)).mean(axis=0)
-        return (squares * along + (1.0 - squares) * across) / m / m - squares
-
     def _second_moment(self) -> float:
         """E<U, x>^2 = (1/d + (e^eps0 - 1) E[U_1^2; cap])/Z."""
         grow = math.expm1(self.eps0)

@@ -122,13 +122,6 @@ class ClampedLaplace(_BoundedLaplace):
         reach = (0.5 * (self.high - self.low) + self.margin) / self.scale
         return self.scale**2 * (2.0 - math.exp(-reach))
 
-    def variance_over(self, values: np.ndarray) -> float:
-        """s^2 (2 - P(report at an end)), averaged over these inputs."""
-        x = np.asarray(values, dtype=np.float64)
-        ends = (x - self.low + self.margin, self.high + self.margin - x)
-        at_end = sum(0.5 * float(np.exp(-end / self.scale).mean()) for end in ends)
-        return self.scale**2 * (2.0 - at_end)
-
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         reports = self._laplace._sample(values, source)  # noqa: SLF001 (the same sampler)
         return np.clip(reports, self.low - self.margin, self.high + self.margin)
@@ -190,10 +183,6 @@ class TruncatedLaplace(_BoundedLaplace):
         """The largest over the inputs, by quadrature at 129 of them."""
         del frequency
         return float(self._variances()[1].max())
-
-    def variance_over(self, values: np.ndarray) -> float:
-        """Averaged over these inputs, between those 129 on straight lines."""
-        return float(np.interp(values, *self._variances()).mean())
 
     def _variances(self) -> tuple[Floats, Floats]:
         """Inputs, and the variance at each."""

@@ -167,12 +167,6 @@ def parts_of(data: Aggregate, count: int) -> tuple[Aggregate, ...]:
     return data.parts
 
 
-def shares_of(items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """The shares of these items, where ``held`` lists all that have one in increasing order."""
-    found = np.minimum(np.searchsorted(held, items), len(held) - 1)
-    return np.where(held[found] == items, shares[found], 0.0)
-
-
 def two_sided(
     estimates: Floats, errors: Floats, law: Law | None, *, confidence: float, share: int
 ) -> tuple[Floats, Floats]:
