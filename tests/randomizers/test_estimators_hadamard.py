@@ -11,7 +11,7 @@ from scipy.signal import convolve2d
 import shuffledp as sd
 from laws import law_of
 from randomizers import definitions
-from shuffledp.statistics.counts import likely
+from shuffledp.statistics.counts import log_reached
 from shuffledp.statistics.estimates import Aggregate
 
 CASES = [
@@ -182,8 +182,13 @@ def test_numbers_of_others_that_are_not_tried_are_no_worse(eps0, blocks, tail):
         users = np.arange(max(m, 0.0), most[i] + 1.0)
         if m < 0.0 or not users.size:
             continue
-        groups = law._groups(np.full(users.size, m), users, side)
-        assert not likely(np.full(users.size, side * sums[0, i]), groups, 0.9 * tail).any()
+        groups = [
+            (np.full(users.size, m), law.own if side > 0 else law.own.flipped),
+            (users - m, law._same),
+            (n - users, law.far),
+        ]
+        reached = log_reached(np.full(users.size, side * sums[0, i]), groups)
+        assert (reached <= math.log(0.9 * tail)).all()
 
 
 @pytest.mark.parametrize("blocks", [0, 8, 1.5, True, "2"])

@@ -8,9 +8,8 @@ from flint import arb, ctx
 
 import shuffledp as sd
 from randomizers.finite import FINITE, outputs
-from randomizers.sources import LEAST_P_VALUE, Counting, Script, fits
-from shuffledp.randomizers.chances import LENGTH, digits_up, quotient, word_up
-from shuffledp.randomizers.krr import respond
+from randomizers.sources import LEAST_P_VALUE, Script, fits
+from shuffledp.randomizers.chances import LENGTH, digits_up
 from shuffledp.randomizers.levels import coin
 from shuffledp.randomness import SeededSource
 
@@ -50,40 +49,6 @@ def test_system_randomness_has_the_same_law(randomizer):
     counts = counted(reports, every)
     # Not seeded, so a threshold that will not be crossed in the life of the machine.
     assert fits(counts, [float(p) for p in rows[0]]) > 1e-12
-
-
-# ------------------------------------------------------------------------------- k-RR in detail
-
-
-@pytest.mark.parametrize("k", [2, 3, 10, 2**20, 10**9])
-@pytest.mark.parametrize("eps0", [1e-3, 1.0, 12.0, 44.0, 50.0])
-def test_k_rr_by_words(k, eps0):
-    """Which words mean what: the realised law is k-RR whose gamma is not below the law's."""
-    gamma = arb(k) / (arb(eps0).exp() + (k - 1))
-    count = int((gamma * arb(2) ** 64).ceil().unique_fmpz() or 2**64)
-    count = min(count, 2**64)
-    share = count // k
-    truth = k - 1
-    cases = {0: 0, max(share - 1, 0): 0, share: 1, share * k - 1: k - 1} if share else {}
-    for word, value in cases.items():
-        assert respond(np.array([truth]), k, eps0, Script([word])) == value
-    if count < 2**64:
-        assert respond(np.array([0]), k, eps0, Script([count])) == 0
-        assert respond(np.array([truth]), k, eps0, Script([count])) == truth
-    for word in {share * k, count - 1} - set(cases):
-        if word < count:
-            # Left over from the division: a fresh uniform value.
-            assert respond(np.array([truth]), k, eps0, Script([word, 1 % k])) == 1 % k
-            assert respond(np.array([truth]), k, eps0, Script([word, 0])) == 0
-    # The rounding makes gamma larger, by at most 2^-64.
-    assert arb(count) / arb(2) ** 64 >= gamma or count == 2**64
-    assert arb(count - 1) / arb(2) ** 64 < gamma
-
-
-def test_k_rr_takes_one_word_for_each_user():
-    source = Counting(3)
-    respond(np.zeros(300_000, dtype=np.uint8), 100, 1.0, source)
-    assert source.drawn == 300_000
 
 
 def test_same_seed_same_reports():
@@ -168,10 +133,7 @@ def test_probabilities_are_rounded_towards_more_noise(eps0):
             (sd.RAPPOR(d=3, eps0=eps0)._flip(), 1 / ((arb(eps0) / 2).exp() + 1)),
         ):
             rounded = arb(int.from_bytes(coin(share), "big")) / unit
-            found = quotient(share.numerator, share.denominator)
             assert exact <= rounded <= exact + 2 / unit
-            assert arb(word_up(found)) / arb(2) ** 64 >= exact
-            assert arb(word_up(found) - 1) / arb(2) ** 64 <= exact
     finally:
         ctx.prec = precision
 
@@ -179,6 +141,3 @@ def test_probabilities_are_rounded_towards_more_noise(eps0):
 def test_rounding_at_the_ends():
     assert digits_up(Decimal(1)) == b"\xff" * LENGTH
     assert digits_up(Decimal(0)) == b"\x00" * LENGTH
-    assert word_up(Decimal(1)) == 2**64
-    assert word_up(Decimal(0)) == 0
-    assert word_up(Decimal("1e-300")) == 1

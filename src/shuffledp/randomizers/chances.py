@@ -68,11 +68,6 @@ def digits_up(p: Decimal) -> bytes:
     return min(_up(p, 256**LENGTH), 256**LENGTH - 1).to_bytes(LENGTH, "big")
 
 
-def word_up(p: Decimal) -> int:
-    """The least integer T in 0 .. 2^64 with T/2^64 >= p, or the one after it."""
-    return min(_up(p, 2**64), 2**64)
-
-
 def _up(p: Decimal, unit: int) -> int:
     grown = _CONTEXT.multiply(_CONTEXT.multiply(p, _GROWN), Decimal(unit))
     return int(grown.to_integral_value(rounding=decimal.ROUND_CEILING, context=_CONTEXT))

@@ -17,7 +17,7 @@ from shuffledp.mechanism import Domain, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import HitOrMiss, Sizes, counted, histogram, usable_gap
 from shuffledp.randomness import RandomSource
-from shuffledp.statistics.counts import Counts, Groups, Step, likely, possible
+from shuffledp.statistics.counts import Counts, Step
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 from shuffledp.theorems import HADAMARD_PAIRS, OTHER_BLOCK, SYMMETRIC_PAIRS
 from shuffledp.values.described import ByContent
@@ -27,11 +27,6 @@ from shuffledp.values.described import ByContent
 _MANY = 200.0
 # Share of a limit's probability that is spent on how many users have an item of the block.
 _FOR_THE_BLOCK = 0.1
-# Others of the block whose numbers are all tried; of more, two neighbours, as sums of +-1 have one
-# parity, and the next two where there are a quarter fewer. In every law enumerated the worst
-# number was the largest or the one before, for tails up to 0.4 (docs/theory.md, section 10.2).
-_ALL_OTHERS = 32.0
-_FEWER = 0.25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,11 +60,10 @@ class InBlocks(ByContent):
         table = np.stack([self.signed, np.round(most * n)])
         distinct, places = np.unique(table, axis=1, return_inverse=True)
         signed, inside = distinct
-        low, high = self._law(signed, inside).holders(left)
-        low = self._with_fewer(signed, inside, low, left, 1)
-        high = self._with_fewer(signed, inside, high, left, -1)
+        laws = [self._law(signed, np.maximum(inside - fewer, 0.0)) for fewer in (0.0, 1.0)]
+        lows, highs = zip(*(law.holders(left) for law in laws), strict=True)
         places = places.reshape(-1)
-        return low[places] / n, high[places] / n
+        return np.minimum(*lows)[places] / n, np.maximum(*highs)[places] / n
 
     @property
     def _same(self) -> Step:
@@ -80,43 +74,6 @@ class InBlocks(ByContent):
     def _law(self, signed: np.ndarray, inside: np.ndarray) -> Counts:
         n = self.block.total
         return Counts(signed, inside, n, self.own, self._same, ((n - inside, self.far),))
-
-    def _with_fewer(
-        self, signed: np.ndarray, inside: np.ndarray, limits: np.ndarray, tail: float, side: int
-    ) -> np.ndarray:
-        """Limits below (side 1) or above (-1) that fewer users of the block do not move out.
-
-        More of them are not always worse: a sum of steps that seldom stay is even or odd. One
-        holder beyond the limit has to be unlikely with each number; more beyond are more so.
-        """
-        limits, users, turn = limits.copy(), inside - 1.0, 0
-        open_ = np.flatnonzero(users >= 0.0)
-        while open_.size:
-            beyond = side * (np.ceil(side * limits) - 1.0)
-            open_ = open_[(beyond[open_] >= 0.0) & (beyond[open_] <= users[open_])]
-            counts, groups = side * signed[open_], self._groups(beyond[open_], users[open_], side)
-            # If not by the bound, then not with fewer either.
-            may = possible(counts, groups, tail)
-            open_, counts = open_[may], counts[may]
-            groups = [(trials[may], step) for trials, step in groups]
-            worse = open_[likely(counts, groups, tail)]
-            if worse.size:
-                moved = self._law(signed[worse], users[worse]).holders(tail)[side < 0]
-                limits[worse] = side * np.minimum(side * limits[worse], side * moved)
-            others = users - beyond
-            jump = np.ceil(_FEWER * others) if turn % 2 == 0 else np.ones(others.shape)
-            users = users - np.where(others <= _ALL_OTHERS, 1.0, jump)
-            turn += 1
-        return limits
-
-    def _groups(self, holders: np.ndarray, users: np.ndarray, side: int) -> Groups:
-        own = self.own if side > 0 else self.own.flipped
-        # The steps of all others are symmetric.
-        return [
-            (holders, own),
-            (users - holders, self._same),
-            (self.block.total - users, self.far),
-        ]
 
 
 @dataclass(frozen=True, kw_only=True)

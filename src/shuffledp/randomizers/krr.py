@@ -12,9 +12,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, Matrix, bits_between
 from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.chances import exponential, quotient, word_up
 from shuffledp.randomizers.frequency import AlikeItems, Sizes, occurrences
-from shuffledp.randomizers.values import blocks, smallest_type
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import TWO_INPUTS, Theorem
 
@@ -46,8 +44,10 @@ class _Response(AlikeItems):
 
         return Matrix(k, k, weights, grow=lambda: arb(self.eps0).exp())
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        return respond(values, self.items, self.eps0, source)
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """The truth."""
+        del source
+        return values
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
         return occurrences(reports, self.items, items)
@@ -112,30 +112,3 @@ class BinaryRR(_Response):
     def items(self) -> int:
         """2: no and yes."""
         return 2
-
-
-def respond(values: np.ndarray, k: int, eps0: float, source: RandomSource) -> np.ndarray:
-    """k-RR of values 0 .. k-1, by one word for each user.
-
-    With probability gamma = k/(e^eps0 + k - 1) a uniform value, else the truth. Of the 2^64 words
-    the first T = 2^64 gamma, rounded up, mean the uniform value, and all but the last T mod k of
-    them say which; these few draw it anew. So the law is exactly that of k-RR with an eps0' <= eps0
-    whose gamma is at most 2^-63 larger: the law asked for, followed by a little more k-RR.
-    """
-    uniform = word_up(quotient(k, exponential(eps0), k - 1))
-    share = uniform // k
-    # Words 0 .. share k - 1 say the value: inclusive limits fit 64 bits where the counts do not.
-    reports = values.astype(smallest_type(k))
-    for block in blocks(len(values)):
-        words = source.words(block.stop - block.start)
-        part = reports[block]
-        again = words <= np.uint64(uniform - 1)
-        if share:
-            direct = words <= np.uint64(share * k - 1)
-            # Chosen by a mask of ones: a branch at random costs more than all the rest.
-            mask = np.negative(direct.astype(part.dtype))
-            part ^= (part ^ (words // np.uint64(share)).astype(part.dtype)) & mask
-            again &= ~direct
-        if bool(again.any()):
-            part[again] = source.below(k, int(np.count_nonzero(again)))
-    return reports

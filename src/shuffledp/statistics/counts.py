@@ -185,17 +185,6 @@ def _wanted(tail: float) -> float:
     return float(special.ndtri_exp(math.log(tail) + math.log1p(-_SLACK)))
 
 
-def likely(counts: Floats, groups: Groups, tail: float) -> Flags:
-    """Whether P(sum >= count) is ``tail`` or more."""
-    return np.asarray(_score(counts, groups) >= _wanted(tail))
-
-
-def possible(counts: Floats, groups: Groups, tail: float) -> Flags:
-    """Whether Chernoff's bound allows P(sum >= count) to be ``tail`` or more."""
-    tilt = np.maximum(_saddle(counts, groups), 0.0)
-    return np.asarray(_cumulants(tilt, groups)[0] - tilt * counts >= math.log(tail))
-
-
 def _score(counts: Floats, groups: Groups) -> Floats:
     """z with P(sum >= count) = Phi(z): large where the count is likely to be reached."""
     parts = [_score_part(counts[rows], [(t[rows], s) for t, s in groups]) for rows in _rows(counts)]
