@@ -6,6 +6,7 @@ import json
 import re
 from typing import get_args
 
+from shuffledp.bounds.one_bit_curve import Curve
 from shuffledp.bounds.stealing_claims import StealingClaims
 from shuffledp.certificate import checksum, composed, one_round, recompute, verifier
 from shuffledp.certificate.model import Witness
@@ -124,6 +125,13 @@ def caught(found):
     return isinstance(found, str) or any(check.verdict != "holds" for check in found)
 
 
+def _law(curve):
+    """What a curve of one-bit reports is of."""
+    bits = curve.bits
+    laws = [[x.str(30) for x in bits.law(one)] for one in bits.inputs]
+    return repr((bits.inputs, bits.mirrored, laws, curve.n, curve.noise, curve._precision))
+
+
 def remember(patch):
     """Let the verifier keep what it computed: most of a changed certificate is as it was."""
     known = {}
@@ -144,6 +152,16 @@ def remember(patch):
 
         return call
 
+    # A claim that was not changed is decided as before: all that decides it is in these.
+    patch.setattr(
+        verifier,
+        "check_claim",
+        kept(verifier.check_claim, lambda setting, claim, eps0, _: repr((setting, claim, eps0))),
+    )
+    for name in ("point", "of_order"):
+        patch.setattr(
+            Curve, name, kept(getattr(Curve, name), lambda c, *a, **k: (_law(c), a, repr(k)))
+        )
     patch.setattr(recompute, "log_delta", kept(one_round.log_delta))
     patch.setattr(
         StealingClaims,
