@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.amplification.shuffled import Shuffled
@@ -180,11 +183,9 @@ def ratios(mechanism: Randomizer | MultiMessage) -> VariationRatio:
     """
     if isinstance(mechanism, MultiMessage):
         # Against a blanket message that is sent for sure.
-        sent = {"rate": 1.0} if mechanism.rate_word < UNIT else {}
-        pairs = [
-            message_pair(one._replace(table={**one.table, **sent}))
-            for one in mechanism.pairs_among(1)
-        ]
+        whole: Any = mechanism
+        sent = replace(whole, rate=1.0) if mechanism.rate_word < UNIT else mechanism
+        pairs = [message_pair(one) for one in sent.pairs_among(1)]
         found = [VariationRatio(*largest_ratio(pair)) for pair in pairs]
     elif isinstance(mechanism, Randomizer):
         found = [ratio for ratio, _ in ratio_of(mechanism)]

@@ -11,7 +11,6 @@ from shuffledp import theorems
 from shuffledp.amplification import words
 from shuffledp.amplification.end import Certifier, End, Side
 from shuffledp.arithmetic.intervals import LogInterval
-from shuffledp.ball.one_bit import bits_of
 from shuffledp.bounds.one_bit_curve import Curve, Point
 from shuffledp.bounds.profile import LOOSE
 from shuffledp.errors import NotCertified
@@ -113,7 +112,7 @@ def _curve(one: OneBitSupremum) -> Curve:
     key = (one.mechanism, one.n)
     found = _CURVES.get(key)
     if found is None:
-        bits = bits_of(one.mechanism)
+        bits = one.mechanism.one_bit()
         if bits is None:
             raise ValueError("mechanism: wanted one with two outputs")
         found = _CURVES[key] = Curve(bits, one.n)
@@ -125,7 +124,7 @@ _SEARCHED: Beside[OneBitSupremum, Curve] = Beside(_curve)
 
 def has_one_bit(source: Source) -> bool:
     """Whether it is a mechanism of one-bit reports whose inputs' laws differ."""
-    return isinstance(source, Randomizer) and bits_of(source) is not None
+    return isinstance(source, Randomizer) and source.one_bit() is not None
 
 
 def one_bit(end: Side, source: Source, n: int) -> OneBit:

@@ -139,10 +139,9 @@ class StealingCurve:
 def _stealing(source: Stolen, n: int) -> Ends:
     if n < 2:
         raise NotCertified("label-stealing: one user has nobody to steal from")
-    mechanism = source.to_dict() if isinstance(source, Family) else source
     if on_interval(source):
-        return IntervalStealing(mechanism, n)
-    return stealing_ends.Stealing(mechanism, n)
+        return IntervalStealing(source, n)
+    return stealing_ends.Stealing(source, n)
 
 
 @lru_cache(maxsize=16)

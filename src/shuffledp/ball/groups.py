@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 
 from shuffledp.arithmetic.balls import arb
 
-from .bits import Matrix
-from .one_bit import bit_of, bits_of
-from .registry import Given, seen
+from .record import Definition
 
 __all__ = ["Kind", "Side", "kinds_of", "sides_of"]
 
@@ -57,21 +55,21 @@ class Side(NamedTuple):
     least: Row
 
 
-def kinds_of(mechanisms: Sequence[Given]) -> Kind | None:
+def kinds_of(mechanisms: Sequence[Definition]) -> Kind | None:
     """Which inputs and pairs have to be looked at; None where messages are of different sets.
 
     Parameters
     ----------
-    mechanisms : sequence of mechanisms, or of their tables
+    mechanisms : sequence of Definition
         Each group's.
     """
-    matrices = [_matrix_of(m) for m in mechanisms]
+    matrices = [m.output_matrix() for m in mechanisms]
     sizes = {one.inputs if one is not None and one.grow else 0 for one in matrices}
     if len(sizes) == 1 and min(sizes) > 2:
         # A permutation of the values carries any pair to (0, 1) and a third value to 2.
         return _kind("response", [(0, 1, 2)] * len(mechanisms), [((0, 1),)] * len(mechanisms))
     if all(_is_bit(m) for m in mechanisms):
-        bits = [one for one in map(bits_of, mechanisms) if one is not None]
+        bits = [one for one in (m.one_bit() for m in mechanisms) if one is not None]
         # Exchanging inputs and outputs of all groups leaves mirrored laws as they are.
         mirrored = all(one.mirrored for one in bits)
         pairs = ((1, 0),) if mirrored else ((1, 0), (0, 1))
@@ -89,15 +87,16 @@ def _kind(key: str, inputs: Sequence[Any], pairs: Sequence[Any]) -> Kind:
     return Kind(key, tuple(inputs), tuple(pairs))
 
 
-def sides_of(mechanisms: Sequence[Given], kind: Kind) -> list[Side]:
+def sides_of(mechanisms: Sequence[Definition], kind: Kind) -> list[Side]:
     """Each group's laws at the working precision."""
     if kind.key == "bit":
         rows = [
-            [[bit.rest, bit.share] for bit in (bit_of(m, x) for x in inputs)]
-            for m, inputs in zip(mechanisms, kind.inputs, strict=True)
+            [[bit.rest, bit.share] for bit in map(bits.law, inputs)]
+            for bits, inputs in zip((m.one_bit() for m in mechanisms), kind.inputs, strict=True)
+            if bits is not None
         ]
         return [_side(found) for found in rows]
-    matrices = [one for one in map(_matrix_of, mechanisms) if one is not None]
+    matrices = [one for one in (m.output_matrix() for m in mechanisms) if one is not None]
     if kind.key == "response":
         return [_response(one.inputs, one.grow()) for one in matrices if one.grow is not None]
     return [_side([_shares(row) for row in one.weights()]) for one in matrices]
@@ -122,15 +121,10 @@ def _response(k: int, grow: arb) -> Side:
     return Side(rows, [unit] * 3 + rest)
 
 
-def _is_bit(mechanism: Given) -> bool:
+def _is_bit(mechanism: Definition) -> bool:
     """Whether its outputs are 0 and 1: not two that are used of more columns."""
-    bits = bits_of(mechanism)
+    bits = mechanism.one_bit()
     return bits is not None and bits.outputs == 2
-
-
-def _matrix_of(mechanism: Given) -> Matrix | None:
-    """Of a mechanism whose outputs are 0, 1, ..; None of others."""
-    return seen(mechanism).output_matrix()
 
 
 def _shares(weights: Row) -> Row:

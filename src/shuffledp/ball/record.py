@@ -11,7 +11,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified
 from shuffledp.theorems import ALIKE_TRIPLES, Theorem
 
-from .bits import Bits, Coordinate, Matrix
+from .bits import Bit, Bits, Coordinate, Matrix
 from .densities import Noise
 from .outputs import Law
 from .power import PowerNoise
@@ -116,8 +116,6 @@ class Definition:
     ----------
     name : str
         As files have it.
-    kind : {"randomizer", "protocol", "family"}
-        One report a user, several messages, or all mechanisms with a local guarantee.
     in_files : bool
         Whether a certificate may name it.
     eps0 : float
@@ -125,7 +123,6 @@ class Definition:
     """
 
     name: ClassVar[str]
-    kind: ClassVar[Literal["randomizer", "protocol", "family"]] = "randomizer"
     in_files: ClassVar[bool] = True
     eps0: Any
 
@@ -185,9 +182,6 @@ class Definition:
         """What it is made of; None for a mechanism of its own, which is known by its law."""
         return None
 
-    def message_rows(self) -> Rows | None:
-        """Of a protocol its messages' law; None of others."""
-
     # ----------------------------------------------------------------------- its worst inputs
 
     def worst_pairs(self) -> WorstPairs:
@@ -237,6 +231,20 @@ class Definition:
 
     def coordinate(self) -> Coordinate | None:
         """One bit of its reports, where an aggregator adds up vectors of bits; None of others."""
+
+    def added_bits(self) -> Bits | None:
+        """One coordinate of what is added up, as reports of one bit: a vector's holds 0 or 1."""
+        made = self.coordinate()
+        if made is None:
+            return self.one_bit()
+
+        def law(x: Any) -> Bit:
+            # At the working precision of who asks.
+            found = self.coordinate() or made
+            share = found.p if x == 1 else found.q
+            return Bit(1 - share, share)
+
+        return Bits((0, 1), law, mirrored=made.symmetric)
 
 
 def not_known(name: Any) -> NotCertified:

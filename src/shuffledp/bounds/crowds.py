@@ -16,7 +16,7 @@ import numpy as np
 from shuffledp.arithmetic.balls import arb, ctx, float_above, precision_for
 from shuffledp.ball.groups import Kind, sides_of
 from shuffledp.ball.outputs import OutputClass
-from shuffledp.ball.registry import Given
+from shuffledp.ball.record import Definition
 from shuffledp.bounds.data_sets import MORE_BITS, DataSet, finer, most_informative
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.errors import NotCertified, ParameterError
@@ -27,7 +27,7 @@ from shuffledp.propose.crowds import FloatCrowd, Proposal, contour_of, estimate,
 
 __all__ = ["Certified", "Stealing", "common_pair", "crowd_sets", "groups_of", "set_of"]
 
-Mechanism = Given
+Mechanism = Definition
 # Where log delta is guessed to be before anything is known, rounds of guessing, and the deepest.
 _GUESS, _GUESSES, _DEEPEST = -20.0, 3, -1500.0
 # eps is looked for between these; certificates of one eps, at most.

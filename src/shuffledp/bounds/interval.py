@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, total
-from shuffledp.ball.registry import Given, seen
+from shuffledp.ball.record import Definition
 from shuffledp.bounds.covers import Label, Share, check, labels, reservoir
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.remainders import remainders
@@ -32,13 +32,13 @@ class _Numbers(NamedTuple):
     line: Line
 
 
-def is_binary(mechanism: Given) -> bool:
+def is_binary(mechanism: Definition) -> bool:
     """Whether the ends of the interval are all inputs there are."""
-    found = seen(mechanism).others()
+    found = mechanism.others()
     return found is not None and bool(found.inputs)
 
 
-def outputs_of(mechanism: Given) -> Outputs:
+def outputs_of(mechanism: Definition) -> Outputs:
     """Normal or Laplace noise in units of the interval.
 
     Raises
@@ -46,7 +46,7 @@ def outputs_of(mechanism: Given) -> Outputs:
     NotCertified
         For mechanisms that add no such noise.
     """
-    noise = seen(mechanism).added_noise()
+    noise = mechanism.added_noise()
     if noise is None:
         raise NotCertified("label stealing: wanted noise on an interval")
     scale = 1 / (noise.unit if noise.kinked else noise.unit.sqrt())

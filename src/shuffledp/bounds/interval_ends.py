@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shuffledp.arithmetic.balls import ctx, precision_for
-from shuffledp.ball.registry import Given
+from shuffledp.ball.record import Definition
 from shuffledp.bounds.interval import is_binary, log_delta_on_interval, outputs_of
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.bounds.stealing_ends import End
@@ -49,13 +49,13 @@ class IntervalStealing:
 
     Parameters
     ----------
-    mechanism : mechanism, or its table
+    mechanism : Definition
         Of Laplace or normal noise on an interval.
     n : int
         Users, the victim included.
     """
 
-    def __init__(self, mechanism: Given, n: int, *, more_bits: int = 0) -> None:
+    def __init__(self, mechanism: Definition, n: int, *, more_bits: int = 0) -> None:
         self._n, self._bits = n, precision_for(n) + more_bits
         self._binary = is_binary(mechanism)
         with ctx.workprec(self._bits):
@@ -208,7 +208,7 @@ class IntervalStealing:
 class IntervalClaims(IntervalStealing):
     """Whether claims hold: the bound at their own numbers, in finer cells and with more bits."""
 
-    def __init__(self, mechanism: Given, n: int) -> None:
+    def __init__(self, mechanism: Definition, n: int) -> None:
         super().__init__(mechanism, n, more_bits=_MORE_BITS)
 
     def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:

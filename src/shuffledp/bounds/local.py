@@ -12,11 +12,9 @@ from shuffledp.arithmetic.balls import arb, ctx, total
 from shuffledp.arithmetic.intervals import LogInterval, log_interval
 from shuffledp.ball.densities import local_delta
 from shuffledp.ball.gains import local_divergence
-from shuffledp.ball.messages import message_law
 from shuffledp.ball.outputs import Law, OutputClass, largest, rational_ball
 from shuffledp.ball.power import local_power_delta
 from shuffledp.ball.record import Definition, Parts
-from shuffledp.ball.registry import Given, seen
 from shuffledp.errors import NotCertified, ParameterError
 
 __all__ = ["log_local_delta"]
@@ -33,13 +31,13 @@ Inputs = tuple[Any, Any]
 Changed = tuple[Definition, Inputs]
 
 
-def log_local_delta(mechanism: Given, x0: Any, x1: Any, epsilon: float) -> LogInterval:
+def log_local_delta(mechanism: Definition, x0: Any, x1: Any, epsilon: float) -> LogInterval:
     """Ends of log D_eps(R_x0 || R_x1), D_eps(P || Q) = sum (P - e^eps Q)_+; -inf for exactly 0.
 
     Parameters
     ----------
-    mechanism : mapping
-        {"name": ..., **parameters} of a mechanism with a record; floats are the numbers they are.
+    mechanism : Definition
+        What a user runs.
     x0, x1 : inputs
         Two different inputs.
     epsilon : float
@@ -55,13 +53,13 @@ def log_local_delta(mechanism: Given, x0: Any, x1: Any, epsilon: float) -> LogIn
         return log_interval(found.lower(), found.upper())
 
 
-def _divergence(mechanism: Given, inputs: Inputs, eps: arb) -> arb:
+def _divergence(mechanism: Definition, inputs: Inputs, eps: arb) -> arb:
     """D_eps of two inputs at any real eps, negative ones included."""
     if eps >= 0:
-        return _beyond(seen(mechanism), inputs, eps)
+        return _beyond(mechanism, inputs, eps)
     if eps < 0:
         # Sum of P - e^eps Q is 1 - e^eps, and (x)_+ = x + (-x)_+.
-        return -eps.expm1() + eps.exp() * _beyond(seen(mechanism), inputs[::-1], -eps)
+        return -eps.expm1() + eps.exp() * _beyond(mechanism, inputs[::-1], -eps)
     # A ball around 0: delta does not increase in eps.
     return _divergence(mechanism, inputs, eps.lower()).union(
         _divergence(mechanism, inputs, eps.upper())
@@ -77,8 +75,6 @@ def _beyond(one: Definition, inputs: Inputs, eps: arb) -> arb:
         return local_delta(noise, inputs, eps)
     if power is not None:
         return local_power_delta(power, inputs, eps)
-    if one.kind == "protocol":
-        return local_divergence(message_law(one, inputs), eps)
     parts = one.parts()
     if parts is not None and not _has_classes(one, inputs):
         return _of_parts(parts, inputs, eps)

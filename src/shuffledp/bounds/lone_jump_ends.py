@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from shuffledp.arithmetic.balls import ctx
-from shuffledp.ball.registry import Given
+from shuffledp.ball.record import Definition
 from shuffledp.bounds.interval_ends import IntervalStealing, free_of
 from shuffledp.bounds.lone_jump import log_delta_with_jump
 from shuffledp.bounds.stealing import Numbers
@@ -36,13 +36,13 @@ class LoneJump(IntervalStealing):
 
     Parameters
     ----------
-    mechanism : mechanism, or its table
+    mechanism : Definition
         Of normal noise on an interval.
     n : int
         Users, the victim included.
     """
 
-    def __init__(self, mechanism: Given, n: int, *, more_bits: int = 0) -> None:
+    def __init__(self, mechanism: Definition, n: int, *, more_bits: int = 0) -> None:
         super().__init__(mechanism, n, more_bits=more_bits)
         if not self._at.normal:
             raise NotCertified("lone-jump: wanted noise with unbounded ratios on an interval")
@@ -90,7 +90,7 @@ class LoneJump(IntervalStealing):
 class JumpClaims(LoneJump):
     """Whether claims hold: the bound at their own numbers, in finer cells and with more bits."""
 
-    def __init__(self, mechanism: Given, n: int) -> None:
+    def __init__(self, mechanism: Definition, n: int) -> None:
         super().__init__(mechanism, n, more_bits=_MORE_BITS)
 
     def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:

@@ -11,8 +11,7 @@ import numpy as np
 
 from shuffledp.arithmetic.balls import arb, total
 from shuffledp.ball.densities import check_inputs, pieces
-from shuffledp.ball.laws import cut_law, finite_law
-from shuffledp.ball.registry import Given, seen
+from shuffledp.ball.record import Definition
 from shuffledp.bounds.data_sets import DataSet, most_informative
 from shuffledp.errors import ShuffleDPError
 from shuffledp.kernel.linear_test import DataSets
@@ -27,13 +26,13 @@ _CELLS, _REACH = 30, 4.0
 
 
 def several_sets(
-    mechanism: Given, triples: Iterable[tuple[Any, Any, Any]], n: int, changed: int
+    mechanism: Definition, triples: Iterable[tuple[Any, Any, Any]], n: int, changed: int
 ) -> list[DataSet]:
     """Data sets of n users of which so many change, in both orders.
 
     Parameters
     ----------
-    mechanism : mechanism, or its table
+    mechanism : Definition
         What each user runs.
     triples : iterable of tuples
         Inputs x0, x1, x2 that the relation allows.
@@ -65,17 +64,17 @@ def several_sets(
     return most_informative(found)
 
 
-def _laws(mechanism: Given, inputs: tuple[Any, ...], n: int, changed: int) -> DataSets:
+def _laws(mechanism: Definition, inputs: tuple[Any, ...], n: int, changed: int) -> DataSets:
     first, second, other = _rows(mechanism, inputs)
     return DataSets(first, second, changed, [(other, n - changed)])
 
 
-def _rows(mechanism: Given, inputs: tuple[Any, ...]) -> list[list[arb]]:
+def _rows(mechanism: Definition, inputs: tuple[Any, ...]) -> list[list[arb]]:
     """Probabilities of classes of reports under the three inputs; any map of reports is allowed."""
-    noise = seen(mechanism).added_noise()
+    noise = mechanism.added_noise()
     if noise is None:
-        cut = cut_law(mechanism, inputs, log_cut=_CUT)
-        law = finite_law(mechanism, inputs) if cut is None else cut
+        cut = mechanism.cut_law(inputs, log_cut=_CUT)
+        law = mechanism.output_law(inputs) if cut is None else cut
         return _merged([[one.probability[i] for one in law] for i in range(3)])
     x0, x1, x2 = check_inputs(noise, inputs)
     rows: list[list[arb]] = [[], [], []]

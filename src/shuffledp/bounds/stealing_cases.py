@@ -16,11 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx, total
-from shuffledp.ball.labels import others_of
-from shuffledp.ball.laws import finite_law
 from shuffledp.ball.outputs import Law, OutputClass, largest
-from shuffledp.ball.record import Masses, Others, Pair
-from shuffledp.ball.registry import Given, seen
+from shuffledp.ball.record import Definition, Masses, Others, Pair
 from shuffledp.bounds.stealing_screen import (
     Floats,
     Moments,
@@ -118,12 +115,12 @@ class Case:
     unbounded: bool = False
 
 
-def cases_of(mechanism: Given, log_least: float) -> Sequence[Case]:
+def cases_of(mechanism: Definition, log_least: float) -> Sequence[Case]:
     """One case for each pair that ``others_of`` names, in that order.
 
     Parameters
     ----------
-    mechanism : mechanism, or its table
+    mechanism : Definition
         "generic" stands for all mechanisms with a local guarantee.
     log_least : float
         About log of the least delta that will be asked for: unbounded noise is cut off below it.
@@ -133,16 +130,16 @@ def cases_of(mechanism: Given, log_least: float) -> Sequence[Case]:
     NotCertified
         Where no theorem says which pairs and inputs are enough, or they are not finitely many.
     """
-    found = others_of(mechanism)
+    found = mechanism.others()
     if found is None or found.how == "span":
-        raise NotCertified(f"label-stealing of {seen(mechanism).name} is not recomputed")
+        raise NotCertified(f"label-stealing of {mechanism.name} is not recomputed")
     if found.how == "family":
-        return [_of_family(arb(seen(mechanism).eps0))]
+        return [_of_family(arb(mechanism.eps0))]
     if found.how == "shifts":
         return [_of_shifts(mechanism, found, pair, log_least) for pair in found.pairs]
     if found.labels is not None:
         labels = _distinct(found.labels())
-        return [_of_labels(finite_law(mechanism, pair), labels) for pair in found.pairs]
+        return [_of_labels(mechanism.output_law(pair), labels) for pair in found.pairs]
     return InputCases(mechanism, found)
 
 
@@ -155,10 +152,10 @@ class InputCases(Sequence[Case]):
     A case is made when it is asked for.
     """
 
-    def __init__(self, mechanism: Given, found: Others) -> None:
+    def __init__(self, mechanism: Definition, found: Others) -> None:
         several = found.how == "alike" and len(found.inputs) > 2
         inputs = [*dict.fromkeys(itertools.chain(*found.pairs, found.inputs))]
-        law = finite_law(mechanism, inputs)
+        law = mechanism.output_law(inputs)
         columns = zip(*(one.probability for one in law), strict=True)
         self._rows = dict(zip(inputs, map(list, columns), strict=True))
         self._blanket = [one.blanket for one in law]
@@ -287,9 +284,9 @@ def _of_labels(law: Law, labels: list[Label]) -> Case:
     return Case(blanket, first, second, labels)
 
 
-def _of_shifts(mechanism: Given, found: Others, pair: Pair, log_least: float) -> Case:
+def _of_shifts(mechanism: Definition, found: Others, pair: Pair, log_least: float) -> Case:
     """Section 5.2: labels by x0 - x and x1 - x, of the law that is not clamped."""
-    top, whole = pair[1], seen(mechanism).unclamped()
+    top, whole = pair[1], mechanism.unclamped()
     # Of bounded ratios: two-sided geometric.
     if not found.unbounded and top > _MOST_SPANNING:
         raise NotCertified("label-stealing of discrete noise on so many integers is not recomputed")

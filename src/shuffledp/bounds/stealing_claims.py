@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shuffledp.arithmetic.balls import ctx, precision_for
-from shuffledp.ball.labels import others_of
-from shuffledp.ball.registry import Given
+from shuffledp.ball.record import Definition
 from shuffledp.bounds.interval_ends import IntervalClaims
 from shuffledp.bounds.lone_jump_ends import JumpClaims
 from shuffledp.bounds.stealing import Numbers, log_delta
@@ -33,7 +32,7 @@ class StealingClaims:
 
     Parameters
     ----------
-    mechanism : mechanism, or its table
+    mechanism : Definition
         "generic" stands for all mechanisms with a local guarantee.
     n : int
         Users, the victim included, n >= 2.
@@ -43,10 +42,12 @@ class StealingClaims:
         The claims are by the bound with one large gain kept whole.
     """
 
-    def __init__(self, mechanism: Given, n: int, log_least: float, *, jump: bool = False) -> None:
+    def __init__(
+        self, mechanism: Definition, n: int, log_least: float, *, jump: bool = False
+    ) -> None:
         self._mechanism, self._n, self._log_least = mechanism, n, log_least
         self._bits, self._cases = precision_for(n) + _MORE_BITS, list[Case]()
-        found = others_of(mechanism)
+        found = mechanism.others()
         covered = found is not None and found.how == "span"
         self._covered = IntervalClaims(mechanism, n) if covered and not jump else None
         if jump:
@@ -87,7 +88,7 @@ class StealingClaims:
 
 
 def log_delta_stealing(
-    mechanism: Given,
+    mechanism: Definition,
     free: Sequence[Mapping[str, Any]],
     *,
     n: int,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import ctx, precision_for
-from shuffledp.ball.registry import Given
+from shuffledp.ball.record import Definition
 from shuffledp.bounds.stealing import log_delta
 from shuffledp.bounds.stealing_cases import Case, Numbers, cases_of
 from shuffledp.propose.stealing import AllFloats, Floats, Plan, step_of
@@ -53,13 +53,13 @@ class Stealing:
 
     Parameters
     ----------
-    mechanism : mechanism, or its table
+    mechanism : Definition
         "generic" stands for all mechanisms with a local guarantee.
     n : int
         Users, the victim included.
     """
 
-    def __init__(self, mechanism: Given, n: int) -> None:
+    def __init__(self, mechanism: Definition, n: int) -> None:
         self._mechanism, self._n, self._bits = mechanism, n, precision_for(n)
         self._made: dict[float, tuple[Sequence[Case], Proposer]] = {}
 

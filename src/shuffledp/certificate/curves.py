@@ -200,9 +200,7 @@ class Stolen(Curve):
             values = [math.log(one) for one in self._witness.values or () if one > 0.0]
             least = min(values, default=target[0] if math.isfinite(target[0]) else -60.0)
             setting = self._setting
-            self._claims = StealingClaims(
-                setting.mechanism, setting.own, least, jump=analysis == JUMP
-            )
+            self._claims = StealingClaims(setting.source, setting.own, least, jump=analysis == JUMP)
         numbers = [one.model_dump() for one in free]
         # The bound itself, or any number up to what is claimed.
         high = self._claims.log_delta(numbers, epsilon=epsilon, enough=target[0])

@@ -6,23 +6,28 @@ import math
 import sys
 from collections.abc import Callable
 
-from shuffledp.certificate.checks import SILENT, Check, Report
+from shuffledp.certificate.checks import SILENT, Check, Report, said
 from shuffledp.certificate.composed import adds_up, basic, composed, logs_of
 from shuffledp.certificate.curves import Answer
 from shuffledp.certificate.files import first_difference
 from shuffledp.certificate.grounds import grounds_of
 from shuffledp.certificate.model import Claim
-from shuffledp.certificate.recompute import curve_of
+from shuffledp.certificate.recompute import curve_of, left_over
 from shuffledp.certificate.setting import LOCAL, Setting
 from shuffledp.certificate.widened import Target, one_user
 from shuffledp.certificate.witness import witness_fault
 from shuffledp.deployment.widened import shuffler_of
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.laws.sources import Family
+from shuffledp.views.datasets import local_guarantee
 
-__all__ = ["check_claim", "or_undecided", "shown"]
+__all__ = ["check_claim", "guarantee_check", "shown"]
 
 # A number is its logarithm's exponential, rounded outward in some digits of the last place.
 _AGREE = 1e-13
+# Pure guarantees up to 300 nats are stated (docs/mechanisms.md); a little less, for sums that are
+# rounded up beyond it.
+_LARGEST_GUARANTEE = 299.0
 
 
 def check_claim(
@@ -46,11 +51,11 @@ def check_claim(
         words += f" after {claim.rounds:,} rounds"
     if claim.trust == "published" and setting.content.accounting.trust == "all":
         words += " (published theorems)"
-    verdict, how = or_undecided(lambda: _decide(setting, claim, eps0, report))
+    verdict, how = _or_undecided(lambda: _decide(setting, claim, eps0, report))
     return Check(setting.name, words, verdict, how)
 
 
-def or_undecided(decide: Callable[[], Answer]) -> Answer:
+def _or_undecided(decide: Callable[[], Answer]) -> Answer:
     """What is decided of a claim; undecided, and why, where it cannot be recomputed."""
     try:
         return decide()
@@ -97,7 +102,7 @@ def _decide(setting: Setting, claim: Claim, eps0: float | None, report: Report) 
         return "does not hold", "the order's distance from uniform alone costs more than is claimed"
     if setting.rounds > 1 and witness.analysis == LOCAL and not witness.basic:
         return adds_up(setting, claim, eps0)
-    curve = curve_of(setting, claim, witness, eps0)
+    curve = curve_of(setting, claim, witness)
     if witness.basic:
         return basic(curve, setting.rounds, *at, upper=claim.end == "upper")
     if witness.dots is None:
@@ -177,3 +182,44 @@ def _claimed_at(claim: Claim) -> tuple[float, Target]:
     # Number and logarithm are both claimed: the stronger of the two is checked.
     stronger = min if claim.end == "upper" else max
     return claim.at, (stronger(low, claim.log), stronger(high, claim.log))
+
+
+# ------------------------------------------------------------------------ what a report tells alone
+
+
+def guarantee_check(setting: Setting, eps0: float | None, where: str) -> Check:
+    """That no two neighbours' reports differ by more, or that none is left out where there is one.
+
+    Parameters
+    ----------
+    setting : Setting
+        One round of the mechanism.
+    eps0 : float or None
+        What is claimed, in nats; None: that there is none.
+    where : str
+        Where the check stands.
+    """
+    claim = "no pure local guarantee is claimed"
+    if eps0 is not None:
+        whose = "two values" if setting.sums is None else "two neighbours' reports"
+        claim = f"local guarantee eps0 <= {eps0!r}, of any {whose}"
+    return Check(where, claim, *_or_undecided(lambda: _guaranteed(setting, eps0)))
+
+
+def _guaranteed(setting: Setting, eps0: float | None) -> Answer:
+    source, asked = setting.source, _LARGEST_GUARANTEE if eps0 is None else eps0
+    if setting.sums is not None:
+        holds, how = asked >= local_guarantee(setting.sums), "log ratios of the changed coordinates"
+    elif isinstance(source, Family):
+        holds, how = asked >= source.eps0, "eps0 of the family"
+    else:
+        worst = left_over(source, asked)
+        holds = worst == -math.inf
+        how = "no divergence is left" if holds else f"log delta up to {worst:.6g} is left"
+        how = f"local divergence at eps = {asked:g}: {how}"
+        if not holds and eps0 is not None and eps0 >= setting.mechanism.get("eps0", math.inf):
+            # Equality at eps0 itself: rounding leaves a remainder that says nothing.
+            return "undecided", how
+    if eps0 is None:
+        return said(not holds), f"the mechanism has one: {how}" if holds else how
+    return said(holds), how

@@ -1,16 +1,19 @@
-"""Which way to delta a claim's witness names, from its setting."""
+"""Which way to delta a claim's witness names, from its setting.
+
+Profiles are those of the analyses that issue certificates, with more bits, and compared with an
+estimate in plain floats.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from shuffledp.amplification.analyses import analysis_named
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.one_bit import EXACT, EXACT_LOWER, added_bits, bits_of
-from shuffledp.ball.outputs import positive
-from shuffledp.ball.pairs import ordered_pairs, without_limit
+from shuffledp.ball.record import Definition
+from shuffledp.ball.record import Pair as Inputs
 from shuffledp.bounds.crowds import Stealing, common_pair, set_of
 from shuffledp.bounds.data_sets import DataSet
 from shuffledp.bounds.integer_noise import NoiseLaw
@@ -26,35 +29,42 @@ from shuffledp.certificate.curves import (
     Stolen,
 )
 from shuffledp.certificate.model import Claim, Witness
-from shuffledp.certificate.one_round import log_delta
 from shuffledp.certificate.setting import (
     CROWD_COMMON,
     CROWD_STEALING,
+    LOCAL,
     NORMAL,
     OF_ALL,
     SUMS_LOCAL,
     Crowd,
+    Deployed,
     Setting,
 )
 from shuffledp.certificate.widened import Target
-from shuffledp.certificate.witness import DATASET, JUMP, STEALING, place
-from shuffledp.deployment.model import GENERIC
+from shuffledp.certificate.witness import DATASET, EXACT, EXACT_LOWER, JUMP, STEALING, place
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.crowd_sum import Free
+from shuffledp.laws.pairs import Pair, dataset_pair, message_pair
+from shuffledp.laws.sources import Family
 from shuffledp.multimessage import MultiMessage
+from shuffledp.randomizers import KRR, BinaryRR, Gaussian, Randomizer
 from shuffledp.rounds.gaussian import delta_gaussian, enclosed
 from shuffledp.views.datasets import local_guarantee
 
 __all__ = ["curve_of", "left_over", "log_delta_normal"]
 
-# Randomizers that are eps0-LDP, so that a bound for all of these is none below theirs.
-_MEMBERS: Mapping[str, Mapping[str, Any]] = {
-    "binary-rr": {"name": "binary-rr"},
-    "3-rr": {"name": "k-rr", "k": 3},
-}
+# Bits beyond those of the issuer.
+_MORE_BITS = 64
+# How far from the bracket, in log delta, an estimate in plain floats may be, for deltas of order 1;
+# it grows with log delta, of which estimates have so many digits. Measured for deltas from 1e-2 to
+# 1e-9: at most 0.0008 for laws of classes of outputs, at most 0.005 for Laplace noise, and 0.4 for
+# Gaussian noise of few users, whose largest gains are cut in an estimate.
+_APART, _APART_OF_CELLS, _GROWTH = 0.01, 1.0, 0.1
+# Ordered pairs of inputs that are looked at one by one.
+_MOST_PAIRS = 4096
 
 
-def curve_of(setting: Setting, claim: Claim, witness: Witness, eps0: float | None) -> Curve:
+def curve_of(setting: Setting, claim: Claim, witness: Witness) -> Curve:
     """The way to delta that a claim's witness names.
 
     Parameters
@@ -63,8 +73,6 @@ def curve_of(setting: Setting, claim: Claim, witness: Witness, eps0: float | Non
         What the claim is about.
     claim, witness
         With a witness that has what it needs.
-    eps0 : float or None
-        Local guarantee of the mechanism, which is checked apart.
 
     Raises
     ------
@@ -79,22 +87,68 @@ def curve_of(setting: Setting, claim: Claim, witness: Witness, eps0: float | Non
     if analysis in {EXACT, EXACT_LOWER}:
         return _one_bit(setting, witness)
     if analysis in {STEALING, JUMP}:
-        family = setting.mechanism["name"] == GENERIC
-        other = "stronger-clone" if family else "blanket"
-        otherwise = None if witness.frees is None else _pairs(setting, other, eps0)
+        other = "stronger-clone" if isinstance(setting.source, Family) else "blanket"
+        otherwise = None if witness.frees is None else _pairs(setting, other)
         return Stolen(setting, witness, otherwise)
-    if analysis == "multi-message" or (analysis == DATASET and setting.protocol):
-        return _messages(setting, witness, upper=upper)
     if analysis == DATASET:
         return _data_set(setting, witness)
-    return _pairs(setting, analysis, eps0)
+    return _pairs(setting, analysis)
+
+
+class _Checked:
+    """Brackets of a pair's profile with more bits, each beside an estimate in plain floats."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._made = functools.cache(
+            lambda swap: Profile(pair.swap() if swap else pair, more_bits=_MORE_BITS)
+        )
+
+    def __call__(self, *, swap: bool) -> Bracket:
+        profile: Profile = self._made(swap)
+
+        def ends(epsilon: float, width: float) -> Target:
+            found = profile.log_delta(epsilon, width=width)
+            estimate = profile.rough_log_delta(epsilon)
+            apart = _APART if profile.pair.one_law else _APART_OF_CELLS
+            if math.isfinite(estimate):
+                apart *= 1.0 + _GROWTH * abs(estimate)
+            if not found.low - apart <= estimate <= found.high + apart:
+                raise NotCertified(
+                    f"an estimate in plain floats says log delta = {estimate:.6g}, and balls say "
+                    f"{found.low:.6g} to {found.high:.6g}"
+                )
+            return found.low, found.high
+
+        return ends
+
+
+class _Alone:
+    """Brackets of the divergence of one report."""
+
+    def __init__(self, mechanism: Definition, x0: Any, x1: Any) -> None:
+        self._mechanism, self._inputs = mechanism, (x0, x1)
+
+    def __call__(self, *, swap: bool) -> Bracket:
+        x0, x1 = self._inputs[::-1] if swap else self._inputs
+
+        def ends(epsilon: float, _width: float) -> Target:
+            found = log_local_delta(self._mechanism, x0, x1, epsilon)
+            return found.low, found.high
+
+        return ends
 
 
 def _data_set(setting: Setting, witness: Witness) -> Curve:
-    call = {"analysis": DATASET, "x0": witness.x0, "x1": witness.x1, "x2": witness.x2}
-    words = f"dataset ({witness.x0}, {witness.x1}; others {witness.x2}){_swapped(witness)}: "
-    asked = _Asked(_member(setting.mechanism, witness.member), setting.own, call)
-    return Brackets([(words, asked)], upper=False, swap=_order(witness))
+    """A lower end: the data set that the witness names, of a family one of a member's."""
+    x0, x1, x2 = witness.x0, witness.x1, witness.x2
+    source, n = _member(setting.source, witness.member), setting.own
+    if isinstance(source, MultiMessage):
+        one = source.lower_pairs(setting.n)[0]
+        words, swap = f"dataset of {setting.n:,} users: ", bool(witness.swap)
+        return Brackets([(words, _Checked(message_pair(one)))], upper=False, swap=swap)
+    words = f"dataset ({x0}, {x1}; others {x2}){_swapped(witness)}: "
+    made = _Alone(source, x0, x1) if n == 1 else _Checked(dataset_pair(source, x0, x1, x2, n=n))
+    return Brackets([(words, made)], upper=False, swap=_order(witness))
 
 
 def _order(witness: Witness) -> bool:
@@ -103,7 +157,7 @@ def _order(witness: Witness) -> bool:
 
 
 def _one_bit(setting: Setting, witness: Witness) -> Curve:
-    bits = bits_of(setting.mechanism)
+    bits = setting.source.one_bit()
     if bits is None:
         raise NotCertified(f"{setting.mechanism['name']}: not a mechanism of one-bit reports")
     if not isinstance(witness.others, list):
@@ -116,81 +170,70 @@ def _one_bit(setting: Setting, witness: Witness) -> Curve:
     return AllDataSets(bits, setting.own, words, held=(witness.x0, held))
 
 
-def left_over(parameters: Mapping[str, Any], eps0: float) -> float:
+def left_over(mechanism: Definition, eps0: float) -> float:
     """log of the divergence that is left at eps0, of any two values; -inf if none is."""
-    mechanism = without_limit(parameters)
-    return max(log_local_delta(mechanism, x0, x1, eps0).high for x0, x1 in ordered_pairs(mechanism))
+    whole = mechanism.unrestricted()
+    return max(log_local_delta(whole, x0, x1, eps0).high for x0, x1 in _worst(whole))
 
 
-def _pairs(setting: Setting, analysis: str, eps0: float | None) -> Curve:
-    """An upper end by the pairs of inputs that its theorem names, or by a clone's law."""
-    parameters, n = setting.mechanism, setting.own
-    if analysis not in {"clone", "stronger-clone"}:
-        mechanism, named = _member(parameters, None), []
-        for x0, x1 in ordered_pairs(parameters):
-            call = {"analysis": analysis, "x0": x0, "x1": x1}
-            named.append((f"{analysis} ({x0}, {x1}): ", _Asked(mechanism, n, call)))
-        return Brackets(named, upper=True)
-    eps0 = parameters.get("eps0", eps0)
-    if eps0 is None:
-        raise ParameterError("eps0 is missing: a clone bound wanted a local guarantee")
-    if "eps0" not in parameters and left_over(parameters, eps0) > -math.inf:
-        raise NotCertified(f"{eps0!r} is no local guarantee of every two values")
-    asked = _Asked({"name": GENERIC, "eps0": eps0}, n, {"analysis": analysis})
-    return Brackets([(f"{analysis}: ", asked)], upper=True)
+def _worst(mechanism: Definition) -> tuple[Inputs, ...]:
+    """Ordered pairs of inputs that together dominate all neighbouring ones."""
+    found = mechanism.worst_pairs().pairs
+    if len(found) > _MOST_PAIRS:
+        words = f"{len(found):,} ordered pairs of inputs, too many to verify"
+        raise NotCertified(f"{mechanism.name}: {words}")
+    return found
 
 
-class _Asked(NamedTuple):
-    """Brackets of ``one_round.log_delta``, in either direction."""
+def _pairs(setting: Setting, analysis: str) -> Curve:
+    """An upper end by the pairs of laws that the analysis makes; of one report its divergence."""
+    source, n = setting.source, setting.own
+    clones = analysis in {"clone", "stronger-clone"}
+    if isinstance(source, Randomizer):
+        declared = "eps0" in setting.mechanism or not clones
+        if not declared and left_over(source, source.eps0) > -math.inf:
+            raise NotCertified(f"{source.eps0!r} is no local guarantee of every two values")
+        worst = () if clones else _worst(source)
+        if worst and (analysis == LOCAL or n == 1):
+            alone = [(f"{analysis} ({x0}, {x1}): ", _Alone(source, x0, x1)) for x0, x1 in worst]
+            return Brackets(alone, upper=True)
+    if analysis == LOCAL:
+        member = _member(source, None)
+        return Brackets([("local: ", _Alone(member, *member.worst_pairs().pairs[0]))], upper=True)
+    found: Any = analysis_named(analysis).make(source, n)
+    named = [
+        (f"{analysis}{_inputs(words)}: ", _Checked(profile.pair))
+        for profile, words in zip(found.profiles, found.witnesses, strict=True)
+    ]
+    return Brackets(named, upper=True)
 
-    mechanism: Mapping[str, Any]
-    n: int
-    call: Mapping[str, Any]
 
-    def __call__(self, *, swap: bool) -> Bracket:
-        def ends(epsilon: float, width: float) -> Target:
-            found = log_delta(
-                self.mechanism, n=self.n, epsilon=epsilon, swap=swap, rel=width, **self.call
-            )
-            return found.low, found.high
-
-        return ends
+def _inputs(words: dict[str, Any]) -> str:
+    return f" ({words['x0']}, {words['x1']})" if "x0" in words else ""
 
 
 def _swapped(witness: Witness) -> str:
     return " swapped" if witness.swap else ""
 
 
-def _member(parameters: Mapping[str, Any], member: str | None) -> dict[str, Any]:
-    """The mechanism, or of a family the member that is looked at."""
-    if parameters["name"] != GENERIC:
-        return dict(parameters)
-    return {**_MEMBERS[member or "binary-rr"], "eps0": parameters["eps0"]}
+def _member(source: Deployed, member: str | None) -> Randomizer | MultiMessage:
+    """The mechanism, or of a family the member that is looked at.
 
-
-def _messages(setting: Setting, witness: Witness, *, upper: bool) -> Curve:
-    """One data message of a protocol among all blanket messages, as many as its theorem counts.
-
-    An upper end has to hold in both directions, a lower one is of one of them.
+    Members are eps0-LDP, so that a bound for all of these is none below theirs.
     """
-    source = setting.one.accountant(setting.n).source
-    if not isinstance(source, MultiMessage):
-        raise NotCertified(f"{setting.mechanism['name']}: not a protocol")
-    one = (source.pairs if upper else source.lower_pairs)(setting.n)[0]
-    call = {"analysis": "dataset", "x0": 0, "x1": 1, "x2": 2}
-    words = f"{witness.analysis} of {setting.n:,} users: "
-    asked = _Asked(one.table, one.messages, call)
-    return Brackets([(words, asked)], upper=upper, swap=None if upper else bool(witness.swap))
+    if not isinstance(source, Family):
+        return source
+    return KRR(k=3, eps0=source.eps0) if member == "3-rr" else BinaryRR(eps0=source.eps0)
 
 
 def _of_sums(setting: Setting, witness: Witness, *, upper: bool) -> Curve:
     """One coordinate of what is added up; of normal noise the Gaussian mechanism, all rounds."""
-    sums, mechanism = setting.sums, setting.mechanism
+    sums, mechanism = setting.sums, setting.source
     if sums is None:
         raise NotCertified("messages, not sums")
     if witness.analysis == SUMS_LOCAL:
         return Guarantee(local_guarantee(sums))
-    if witness.analysis == NORMAL:
+    if witness.analysis == NORMAL and isinstance(mechanism, Gaussian):
 
         def of(*, swap: bool) -> Bracket:
             del swap  # normal noise is symmetric
@@ -198,9 +241,9 @@ def _of_sums(setting: Setting, witness: Witness, *, upper: bool) -> Curve:
             return lambda epsilon, _width: log_delta_normal(mechanism, **asked, epsilon=epsilon)
 
         return Brackets([(f"{NORMAL}: ", of)], upper=upper)
-    bits = added_bits(mechanism)
+    bits = mechanism.added_bits()
     if bits is None:
-        raise NotCertified(f"{mechanism['name']}: reports are no vectors of bits")
+        raise NotCertified(f"{mechanism.name}: reports are no vectors of bits")
     noise = None if sums.added is None else NoiseLaw(sums.added.kind, float(sums.added.scale))
     if upper:
         return AllDataSets(bits, setting.n, "sums", noise=noise)
@@ -215,17 +258,15 @@ def _of_sums(setting: Setting, witness: Witness, *, upper: bool) -> Curve:
     return AllDataSets(bits, setting.n, words, noise=noise, held=held)
 
 
-def log_delta_normal(
-    mechanism: Mapping[str, Any], *, n: int, rounds: int, epsilon: float
-) -> Target:
+def log_delta_normal(mechanism: Gaussian, *, n: int, rounds: int, epsilon: float) -> Target:
     """Ends of log delta of sums of n inputs with normal noise of deviation sigma each, in T rounds.
 
     The Gaussian mechanism's with mu = sqrt(T/n) (high - low)/sigma (Balle and Wang 2018).
 
     Parameters
     ----------
-    mechanism : mapping
-        Gaussian noise: sigma, low, high.
+    mechanism : Gaussian
+        What each user adds.
     n, rounds : int
         Users; rounds.
     epsilon : float
@@ -235,8 +276,8 @@ def log_delta_normal(
         raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number")
 
     def delta() -> arb:
-        width = arb(mechanism["high"]) - arb(mechanism["low"])
-        mu = (arb(rounds) / n).sqrt() * width / positive(mechanism, "sigma")
+        width = arb(mechanism.high) - arb(mechanism.low)
+        mu = (arb(rounds) / n).sqrt() * width / arb(mechanism.sigma)
         return delta_gaussian(mu, arb(epsilon))
 
     found = enclosed(delta)
@@ -259,9 +300,8 @@ def _of_crowd(crowd: Crowd, witness: Witness) -> Curve:
         words = f"{CROWD_STEALING}, its free numbers as given"
         return Bound(words, lambda epsilon: made.recomputed(epsilon, free), upper=True)
     if witness.analysis == CROWD_COMMON:
-        profiles = [Profile(common_pair(groups, kind, k, pair)) for pair in kind.pairs[k]]
-        named = [(f"{CROWD_COMMON}: ", functools.partial(_profile, one)) for one in profiles]
-        return Brackets(named, upper=True)
+        pairs = [common_pair(groups, kind, k, pair) for pair in kind.pairs[k]]
+        return Brackets([(f"{CROWD_COMMON}: ", _Checked(pair)) for pair in pairs], upper=True)
     pair = (place(kind, k, witness.x0) or 0, place(kind, k, witness.x1) or 0)
     others = witness.others if isinstance(witness.others, list) else []
     held = [place(kind, i, x) or 0 for i, (x, _) in enumerate(others)]
@@ -271,13 +311,3 @@ def _of_crowd(crowd: Crowd, witness: Witness) -> Curve:
     said = ", ".join(f"{count:,} of group {i} hold {x}" for i, (x, count) in enumerate(others))
     words = f"{witness.analysis} ({witness.x0}, {witness.x1}; {said})"
     return Bound(words, lambda epsilon: data.log_delta(epsilon, again=True), upper=False)
-
-
-def _profile(profile: Profile, *, swap: bool) -> Bracket:
-    del swap  # pairs are listed in both directions
-
-    def ends(epsilon: float, width: float) -> Target:
-        found = profile.log_delta(epsilon, width=width)
-        return found.low, found.high
-
-    return ends

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from shuffledp.ball.groups import Kind, kinds_of
 from shuffledp.deployment.accounting import situations
 from shuffledp.deployment.crowds import ALONE_WORDS, hidden_words
 from shuffledp.deployment.groups import CrowdDeployment
-from shuffledp.deployment.model import GENERIC, Deployment, is_protocol
+from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.views import FAILURES
 from shuffledp.deployment.widened import relation_of
 from shuffledp.errors import NotCertified
+from shuffledp.laws.sources import Family
+from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, OfGroup, Relation
 from shuffledp.population.member import Member
-from shuffledp.randomizers import randomizer_from_dict
+from shuffledp.randomizers import Randomizer, randomizer_from_dict
 from shuffledp.views import Sums
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "SUMS",
     "SUMS_DATASET",
     "SUMS_LOCAL",
+    "Deployed",
     "Setting",
     "settings_of",
 ]
@@ -41,6 +44,9 @@ CROWD_STEALING, CROWD_COMMON, CROWD_DATASET = "crowd-stealing", "common-blanket"
 # Ends of a crowd that rest on all groups.
 OF_ALL = (CROWD_STEALING, CROWD_COMMON, CROWD_DATASET)
 _ONE_REPORT = "one user's one report"
+
+# What a deployment may name.
+Deployed = Randomizer | Family | MultiMessage
 
 
 @dataclass(frozen=True)
@@ -93,10 +99,15 @@ class Setting:
         """{"name": ..., **parameters} of what the user runs."""
         return self.one.randomizer
 
+    @cached_property
+    def source(self) -> Deployed:
+        """The same as the object that bounds are asked of."""
+        return cast("Deployed", self.one.accountant(1).source)
+
     @property
     def protocol(self) -> bool:
         """Whether a user sends several messages."""
-        return is_protocol(self.mechanism)
+        return isinstance(self.source, MultiMessage)
 
     @cached_property
     def sums(self) -> Sums | None:
@@ -122,9 +133,9 @@ class Setting:
         """Which datasets are neighbours."""
         if self.sums is not None:
             return self.sums.relation
-        if self.mechanism["name"] == GENERIC or self.protocol:
+        if not isinstance(self.source, Randomizer):
             return REPLACEMENT
-        found = relation_of(self.one, randomizer_from_dict(self.mechanism).relation)
+        found = relation_of(self.one, self.source.relation)
         return found if self.crowd is None else OfGroup(self.group, found)
 
     @property
@@ -145,8 +156,8 @@ class Crowd:
 
     Attributes
     ----------
-    groups : list of (mapping, int)
-        Each group's mechanism as a table, and its users.
+    groups : tuple of (Randomizer, int)
+        Each group's mechanism, and its users.
     victim : int
         Index of the one.
     own : int
@@ -156,11 +167,11 @@ class Crowd:
     """
 
     def __init__(self, content: CrowdDeployment, victim: int) -> None:
-        self.groups = [(one.randomizer, one.users) for one in content.group]
-        self.victim = victim
-        groups = tuple((randomizer_from_dict(one.randomizer), one.users) for one in content.group)
-        accounting = content.accounting
-        self.member = Member(groups, victim, rtol=accounting.rtol, trust=accounting.trust)
+        self.groups = tuple(
+            (randomizer_from_dict(one.randomizer), one.users) for one in content.group
+        )
+        self.victim, accounting = victim, content.accounting
+        self.member = Member(self.groups, victim, rtol=accounting.rtol, trust=accounting.trust)
         self.own: int = self.member.own.n
 
     @property

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from shuffledp.certificate.checks import CITED, SILENT, Check, Checks, Report, other_name, said
-from shuffledp.certificate.decide import check_claim
+from shuffledp.certificate.decide import check_claim, guarantee_check
 from shuffledp.certificate.files import first_difference, read
-from shuffledp.certificate.mechanism import guarantee_check, parameters_check
 from shuffledp.certificate.model import Certificate, Claim, checksum, to_dict
 from shuffledp.certificate.setting import Setting, settings_of
 from shuffledp.deployment.files import load
@@ -76,7 +75,6 @@ def verify(
     for one in settings:
         if one.situation == "now" and one.rounds == 1:
             where = f"group {one.group}" if certificate.crowd else "file"
-            checks.append(parameters_check(one, where))
             checks.append(guarantee_check(one, guarantees[one.group], where))
     for one in settings:
         claims = _claims(certificate, one)

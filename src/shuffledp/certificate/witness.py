@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from shuffledp.ball.groups import Kind
-from shuffledp.ball.labels import others_of
-from shuffledp.ball.one_bit import EXACT_LOWER, written_fault
-from shuffledp.ball.pairs import are_neighbours
+from shuffledp.ball.record import Definition
 from shuffledp.certificate.model import Claim, FreeNumbers, Witness
 from shuffledp.certificate.setting import (
     CROWD_COMMON,
@@ -23,8 +21,10 @@ from shuffledp.certificate.setting import (
 )
 from shuffledp.deployment.model import GENERIC
 
-__all__ = ["DATASET", "JUMP", "STEALING", "needs", "place", "witness_fault"]
+__all__ = ["DATASET", "EXACT", "EXACT_LOWER", "JUMP", "STEALING", "needs", "place", "witness_fault"]
 
+# Of one-bit reports: the largest of all data sets, and the one that a witness names.
+EXACT, EXACT_LOWER = "binary-exact", "binary-exact-lower"
 DATASET = "dataset"
 STEALING, JUMP = "label-stealing", "lone-jump"
 _CROWD = {
@@ -90,15 +90,22 @@ def witness_fault(setting: Setting, claim: Claim, witness: Witness) -> str:
         return _crowd_fault(setting.crowd, witness)
     if setting.sums is not None:
         return ""
-    return _data_set_fault(setting, witness) or _free_fault(setting.mechanism, witness)
+    return _data_set_fault(setting, witness) or _free_fault(setting.source, witness)
 
 
 def _data_set_fault(setting: Setting, witness: Witness) -> str:
     """Whether the data sets of a lower end are neighbours."""
     x0, x1, others = witness.x0, witness.x1, witness.others
     if witness.analysis == EXACT_LOWER:
-        counted = others if isinstance(others, list) else []
-        return written_fault(setting.mechanism, x0, x1, counted)
+        bits = setting.source.one_bit()
+        known = (
+            [] if bits is None else [json.dumps(one) for one in (bits.inputs, bits.inputs[::-1])]
+        )
+        held = [x for x, _ in others] if isinstance(others, list) else []
+        if json.dumps((x0, x1)) in known and json.dumps(held) == json.dumps((x0, x1)):
+            return ""
+        wanted = " or ".join(known)
+        return f"witness: wanted {wanted} as x0 and x1, and of the others in that order"
     if witness.analysis != DATASET:
         return ""
     if setting.protocol:
@@ -106,19 +113,27 @@ def _data_set_fault(setting: Setting, witness: Witness) -> str:
         named = json.dumps([x0, x1]) == "[0, 1]"
         return "" if named else "witness: wanted 0 and 1 as x0 and x1, which stand for any two"
     same = json.dumps(x0) == json.dumps(x1)
-    if same or not are_neighbours(setting.mechanism, x0, x1):
+    if same or not _are_neighbours(setting.source, x0, x1):
         return "not the pairs of inputs its theorem asks for: no neighbours"
     return ""
 
 
-def _free_fault(mechanism: Mapping[str, Any], witness: Witness) -> str:
+def _are_neighbours(mechanism: Definition, x0: Any, x1: Any) -> bool:
+    """Whether one user may hold the one value or the other, in neighbouring datasets."""
+    try:
+        return mechanism.relation.covers(x0, x1)
+    except (TypeError, ValueError):
+        return False
+
+
+def _free_fault(mechanism: Definition, witness: Witness) -> str:
     """Whether the free numbers are those that this mechanism's bound has, for every pair."""
     if witness.frees is not None and len(witness.frees) != len(witness.values or []):
         return f"witness.frees: {len(witness.frees)} sets of numbers, wanted one for each value"
     sets = [one for one in (witness.free, *(witness.frees or ())) if one is not None]
     if not sets:
         return ""
-    found = others_of(mechanism)
+    found = mechanism.others()
     pairs = 0 if found is None else len(found.pairs)
     may = ("ceiling",) if found is not None and found.unbounded else ()
     return next(filter(None, (_names_fault(one, pairs, _NAMES, may) for one in sets)), "")

@@ -6,13 +6,13 @@ of vectors at a distance have their law in ``laws.vectors``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for
-from shuffledp.ball.messages import message_law
 from shuffledp.ball.outputs import Law, OutputClass
+from shuffledp.ball.record import Definition
 from shuffledp.bounds.continuous import CellPair, FixedSource, LineSource
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair
@@ -208,11 +208,10 @@ def message_pair(one: MessagePair) -> LawPair:
     one : MessagePair
         The protocol, how many messages are in the shuffle, and the direction.
     """
-    table = dict(one.table)
-    name = ("messages", repr(sorted(table.items(), key=repr)))
-    return LawPair(name, one.messages, partial(_messages, table), "input", one.swapped)
+    name = ("messages", one.protocol)
+    return LawPair(name, one.messages, partial(_messages, one.protocol), "input", one.swapped)
 
 
-def _messages(table: Mapping[str, Any], log_cut: float) -> Law:
+def _messages(protocol: Definition, log_cut: float) -> Law:
     del log_cut
-    return message_law(table, (0, 1, 2))
+    return protocol.output_law((0, 1, 2))

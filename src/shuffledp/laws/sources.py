@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from shuffledp import theorems
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.labels import Others, others_of
+from shuffledp.ball.record import Definition, Others
 from shuffledp.bounds.variation_ratio import VariationRatio, repaired_pair
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import Pair, dataset_pair, message_pair
@@ -26,8 +26,8 @@ Named = tuple[Pair, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Family:
-    """Everything eps0-LDP, for ``generic``: no randomizer of its own.
+class Family(Definition):
+    """Everything eps0-LDP, for ``generic``: no randomizer of its own, and no law.
 
     Parameters
     ----------
@@ -45,6 +45,11 @@ class Family:
     def to_dict(self) -> dict[str, Any]:
         """As certificates and deployment files name it."""
         return {"name": self.name, "eps0": self.eps0, "adaptive": self.adaptive}
+
+    def others(self) -> Others | None:
+        """One pair; randomizers that depend on earlier messages have none."""
+        found = Others("family", theorems.LABEL_STEALING_FAMILY, ((0, 1),))
+        return None if self.adaptive else found
 
     @property
     def relation(self) -> Relation:
@@ -114,7 +119,7 @@ def pure_eps0(source: Source, key: str) -> float:
 def settled_others(source: Randomizer) -> Others | None:
     """What label stealing looks at; None where that is not settled, or too much."""
     try:
-        found = others_of(source)
+        found = source.others()
         if found is not None and found.labels is not None:
             next(found.labels(), None)
     except NotCertified:

@@ -220,7 +220,7 @@ class Setting(Accountant):
             return []
         return _FOUND.of(self).answer(
             "sets",
-            lambda: several_sets(source.to_dict(), source.datasets(), self.hidden, self.changed),
+            lambda: several_sets(source, source.datasets(), self.hidden, self.changed),
         )
 
     def _log_one(self, epsilon: float) -> float:

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.ball.record import Rows, WorstPairs
-from shuffledp.bound import Theorem
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.outputs import Law, OutputClass, rational_ball
+from shuffledp.ball.record import Definition, Rows, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism import (
     Mechanism,
@@ -34,7 +35,7 @@ from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statements import say
 from shuffledp.statistics.counts import Step
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
-from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE
+from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE, Theorem
 
 UNIT = 1 << 64
 # The value itself is sent.
@@ -49,7 +50,7 @@ class MessagePair(NamedTuple):
 
     Attributes
     ----------
-    table : dict
+    protocol : Definition
         The protocol whose messages these are: its own, or one made for a lower end.
     messages : int
         Messages in the shuffle that are not known: the data message and the blanket messages.
@@ -59,7 +60,7 @@ class MessagePair(NamedTuple):
         The two inputs, and the others' for a lower end.
     """
 
-    table: dict[str, Any]
+    protocol: Definition
     messages: int
     swapped: bool
     witness: dict[str, Any]
@@ -80,7 +81,6 @@ class MultiMessage(Mechanism):
     """
 
     noun: ClassVar[str] = "protocol"
-    kind: ClassVar[Literal["randomizer", "protocol", "family"]] = "protocol"
     task: ClassVar[str] = "Several messages a user (the shuffler is all they have)"
     exact: ClassVar[bool]
 
@@ -120,11 +120,25 @@ class MultiMessage(Mechanism):
     def _rows(self) -> Rows:
         """Outputs: probabilities under two values of the victim, and of a blanket message sent."""
 
-    def message_rows(self) -> Rows:
-        """The law of a message; that a blanket message is not sent is an output of its own."""
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Of a message under inputs 0 and 1, two values of the victim, and 2, a blanket message.
+
+        With T blanket messages that may be sent, each with probability g, an upper end is the exact
+        loss of one data message among T + 1 draws from the law of input 2, where "not sent" is an
+        output of its own, of probability 1 - g.
+        """
+        if any(x not in {0, 1, 2} or isinstance(x, bool) for x in inputs):
+            wanted = "0, 1 or 2 (a blanket message)"
+            raise rejected("inputs", tuple(inputs), wanted)
         rate = Fraction(self.rate_word, UNIT)
         rows = [(a, b, rate * w) for a, b, w in self._rows()]
-        return [*rows, (Fraction(0), Fraction(0), 1 - rate)] if rate < 1 else rows
+        rows += [(Fraction(0), Fraction(0), 1 - rate)] if rate < 1 else []
+        named = [tuple(row[x] for x in inputs) for row in rows]
+        return [
+            OutputClass(arb(0), tuple(map(rational_ball, row)), rational=(Fraction(0), *row))
+            for row in named
+            if any(row)
+        ]
 
     def worst_pairs(self) -> WorstPairs:
         """Any two values of a victim are alike."""
@@ -163,13 +177,14 @@ class MultiMessage(Mechanism):
         """
         count = _check.count("blanket messages", blankets, low=0, high=_MOST)
         named = {"analysis": "multi-message", "blankets": count}
-        return self._both_ways(self.to_dict(), count + 1, named)
+        return self._both_ways(self, count + 1, named)
 
     def _both_ways(
-        self, table: dict[str, Any], messages: int, words: dict[str, Any]
+        self, protocol: Definition, messages: int, words: dict[str, Any]
     ) -> list[MessagePair]:
         """Both directions, or one where they are the same."""
-        forward = MessagePair(table, messages, swapped=False, witness={**words, "x0": 0, "x1": 1})
+        named = {**words, "x0": 0, "x1": 1}
+        forward = MessagePair(protocol, messages, swapped=False, witness=named)
         backward = forward._replace(swapped=True, witness={**forward.witness, "swap": True})
         return [forward] if self.exchangeable else [forward, backward]
 

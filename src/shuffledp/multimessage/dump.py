@@ -195,7 +195,7 @@ class MixDUMP(_Dump):
         """The others' values uniform (joint convexity), all dummies sent: N + n - 1 uniform."""
         total = self.blanket_total(n) + n
         words = {"analysis": "dataset", "others": "uniform"}
-        return self._both_ways({**self.to_dict(), "rate": 1.0}, total, words)
+        return self._both_ways(replace(self, rate=1.0), total, words)
 
     def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
         sent = values.astype(smallest_type(self.d))

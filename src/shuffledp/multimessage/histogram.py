@@ -10,7 +10,6 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.ball.messages import ONE_BIT
 from shuffledp.ball.record import Rows
 from shuffledp.mechanism import Domain, Whole
 from shuffledp.multimessage.base import (
@@ -106,8 +105,8 @@ class CheuZhilyaev(MultiMessage):
         total = self.blanket_total(n) + n
         if self.d > 2:
             words = {"analysis": "dataset", "x2": 2, "published": "the bits of x0 and x1"}
-            return self._both_ways(self.to_dict(), total, words)
-        one_bit = {**self.to_dict(), "name": ONE_BIT}
+            return self._both_ways(self, total, words)
+        one_bit = OnePublishedBit(**self.parameters())
         words = {"analysis": "dataset", "x2": 0, "published": "the bit of x1", "x0": 0, "x1": 1}
         return [
             MessagePair(one_bit, total, swapped=False, witness=words),
@@ -171,7 +170,7 @@ class OnePublishedBit(CheuZhilyaev, listed=False):
         As for ``CheuZhilyaev``.
     """
 
-    name: ClassVar[str] = ONE_BIT
+    name: ClassVar[str] = "cheu-zhilyaev-one-bit"
 
     def _rows(self) -> Rows:
         """A blanket message is like the first value's."""

@@ -59,8 +59,7 @@ class Member:
         self._merged = own > groups[victim][1]
         self.own = Shuffled(mechanism, own, self.rtol, self.trust)
         self.alone = own == self.n
-        self._tables = [(one.to_dict(), count) for one, count in groups]
-        self.kind = None if self.alone else kinds_of([table for table, _ in self._tables])
+        self.kind = None if self.alone else kinds_of([one for one, _ in groups])
         self._answers = Answers()
 
     @property
@@ -171,7 +170,7 @@ class Member:
         if self.kind is None or not theorems.COMMON_BLANKET.serves(self.trust):
             return []
         return [
-            Profile(common_pair(self._tables, self.kind, self.victim, pair))
+            Profile(common_pair(self.groups, self.kind, self.victim, pair))
             for pair in self.kind.pairs[self.victim]
         ]
 
@@ -183,7 +182,7 @@ class Member:
         kind = self.kind
         if kind is None or not theorems.CROWD_STEALING.serves(self.trust):
             return None
-        made = lambda: Stealing(self._tables, kind, self.victim)  # noqa: E731
+        made = lambda: Stealing(self.groups, kind, self.victim)  # noqa: E731
         return self._answers.answer("stealing", made)
 
     def _by_stealing(self, best: Certified, value: float) -> End:
@@ -228,7 +227,7 @@ class Member:
         kind = self.kind
         if kind is None:
             return []
-        return self._answers.answer("sets", lambda: crowd_sets(self._tables, kind, self.victim))
+        return self._answers.answer("sets", lambda: crowd_sets(self.groups, kind, self.victim))
 
     def _by_set(self, best: Best) -> End:
         witness = {"analysis": "crowd-dataset", "group": self.victim, **best.witness}

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.ball.bits import Bits
-from shuffledp.ball.one_bit import added_bits
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import OUE, RAPPOR, Randomizer
 
@@ -44,7 +43,7 @@ class Coordinates:
     @property
     def bits(self) -> Bits:
         """One coordinate's laws in balls."""
-        found = added_bits(self.mechanism)
+        found = self.mechanism.added_bits()
         if found is None:
             raise NotCertified(f"{self.mechanism.name}: reports are no bits")
         return found
@@ -95,7 +94,7 @@ def coordinates_of(mechanism: Randomizer, *, ones: int) -> Coordinates:
         return Coordinates(
             0, 1, mechanism.d, symmetric=symmetric, exact=ones == 1, mechanism=mechanism
         )
-    bits = added_bits(mechanism)
+    bits = mechanism.added_bits()
     if bits is None:
         msg = (
             f"{mechanism.name}: no sum of its reports is accounted for: wanted rappor, oue, "
