@@ -9,12 +9,80 @@ import numpy as np
 
 import shuffledp as sd
 from shuffledp.arithmetic.balls import ctx
-from shuffledp.ball.laws import cut_law, finite_law
+from shuffledp.ball.record import Definition
+from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
+from shuffledp.bounds.stealing_claims import StealingClaims
+from shuffledp.certificate.recompute import Alone, Checked, worst_of
+from shuffledp.certificate.witness import are_neighbours as near
 from shuffledp.laws.cells import cells_of
-from shuffledp.laws.pairs import has_classes
+from shuffledp.laws.pairs import LawPair, has_classes
+from shuffledp.laws.pairs import blanket_pair as of_blanket
+from shuffledp.laws.pairs import dataset_pair as of_dataset
+from shuffledp.laws.sources import Family
+from shuffledp.mechanism import mechanism_from_dict
+from shuffledp.multimessage import MultiMessage
 
 BITS = 100
 CUT = -320.0
+
+
+def mechanism_of(table):
+    """The mechanism of a table; a mechanism itself."""
+    if isinstance(table, Definition):
+        return table
+    if table["name"] == "generic":
+        return Family(table["eps0"], table.get("adaptive", False))
+    return mechanism_from_dict(table)
+
+
+def finite_law(table, inputs):
+    return mechanism_of(table).output_law(tuple(inputs))
+
+
+def cut_law(table, inputs, *, log_cut):
+    return mechanism_of(table).cut_law(tuple(inputs), log_cut=log_cut)
+
+
+def others_of(table):
+    return mechanism_of(table).others()
+
+
+def bits_of(table):
+    return mechanism_of(table).one_bit()
+
+
+def ordered_pairs(table):
+    """The pairs that a certificate's reader looks at."""
+    return list(worst_of(mechanism_of(table)))
+
+
+def are_neighbours(table, x0, x1):
+    """By a certificate's reader."""
+    return near(mechanism_of(table), x0, x1)
+
+
+def log_delta(table, *, analysis, n, epsilon, x0=None, x1=None, x2=None, swap=False, rel=1e-4):
+    """Ends of log delta of one pair as a certificate's reader computes them."""
+    if analysis in {"clone", "stronger-clone"}:
+        make = clone_pair if analysis == "clone" else stronger_clone_pair
+        return Checked(make(eps0=table["eps0"], n=n))(swap=swap)(epsilon, rel)
+    mechanism = mechanism_of(table)
+    if isinstance(mechanism, MultiMessage) and n > 1:
+        law = mechanism.output_law
+        pair = LawPair(("messages", mechanism), n, lambda _: law((x0, x1, x2)), "input")
+    elif analysis == "local" or n == 1:
+        return Alone(mechanism, x0, x1)(swap=swap)(epsilon, rel)
+    elif analysis == "blanket":
+        pair = of_blanket(mechanism, x0, x1, n=n)
+    else:
+        pair = of_dataset(mechanism, x0, x1, x2, n=n)
+    return Checked(pair)(swap=swap)(epsilon, rel)
+
+
+def log_delta_stealing(table, free, *, n, epsilon, guess=-60.0, enough=-math.inf, jump=False):
+    """The bound of one claim by label stealing; ``guess`` is about log delta."""
+    claims = StealingClaims(mechanism_of(table), n, guess, jump=jump)
+    return claims.log_delta(free, epsilon=epsilon, enough=enough)
 
 
 @dataclass(frozen=True)
@@ -29,8 +97,7 @@ class Law:
 def law_of(randomizer, inputs):
     """The law of a mechanism of finitely many classes."""
     with ctx.workprec(BITS):
-        table = randomizer.to_dict()
-        law = cut_law(table, inputs, log_cut=CUT) or finite_law(table, inputs)
+        law = randomizer.cut_law(inputs, log_cut=CUT) or randomizer.output_law(inputs)
         law = [c for c in law if not c.beyond]
         mass = np.array([[float(x) for x in c.probability] for c in law]).T
         balls = [x for c in law for x in (c.blanket, *c.probability)]

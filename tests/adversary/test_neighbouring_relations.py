@@ -20,7 +20,7 @@ from adversary.channels import rows_of
 from adversary.neighbours import Neighbours, powers
 from adversary.relations import inputs_of, pairs_of, related, rounds_of
 from adversary.test_all_neighbours import QUICK, bounds
-from shuffledp.ball.pairs import are_neighbours, ordered_pairs
+from laws import are_neighbours, ordered_pairs
 from shuffledp.certificate import issue, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load

@@ -8,7 +8,7 @@ from flint import arb
 
 import shuffledp as sd
 from enumerated import ball, exponential, row_fractions, worst_delta
-from shuffledp.certificate.one_round import log_delta
+from laws import log_delta
 
 MEMBERS = {"binary-rr": {"name": "binary-rr"}, "3-rr": {"name": "k-rr", "k": 3}}
 

@@ -6,9 +6,8 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
+from laws import cut_law, log_delta
 from shuffledp.ball.gains import blanket_gains, dataset_gains, local_divergence
-from shuffledp.ball.laws import cut_law
-from shuffledp.certificate.one_round import log_delta
 from shuffledp.kernel import Draws, by_counts
 from shuffledp.laws.pairs import blanket_pair
 

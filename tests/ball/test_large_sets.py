@@ -5,8 +5,8 @@ import math
 import pytest
 
 import shuffledp as sd
+from laws import cut_law, finite_law
 from shuffledp.arithmetic.balls import ctx, total
-from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.randomizers import sampling_rappor
 
 SMALL = {"name": "sampling-rappor", "d": 9, "s": 3, "eps0": 2.0}

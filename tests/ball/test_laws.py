@@ -7,9 +7,9 @@ from itertools import product
 import pytest
 from flint import arb, ctx, fmpq
 
+from laws import finite_law
 from randomizers.finite import small
 from shuffledp.ball.gains import blanket_gains, dataset_gains
-from shuffledp.ball.laws import finite_law
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.errors import ParameterError
 

@@ -11,10 +11,9 @@ from flint import arb, ctx
 from adversary import cases
 from adversary.channels import ball, merged, rows_of
 from adversary.neighbours import whole_rows
+from laws import log_delta, ordered_pairs
 from oracle import blanket_delta
 from shuffledp.ball.caps import orthogonal_overlap
-from shuffledp.ball.pairs import ordered_pairs
-from shuffledp.certificate.one_round import log_delta
 
 ctx.prec = 300
 BITS = 200

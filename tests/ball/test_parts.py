@@ -7,11 +7,8 @@ import pytest
 
 import shuffledp as sd
 from enumerated import ball
-from laws import law_of
+from laws import finite_law, law_of, log_delta, ordered_pairs
 from shuffledp import certificate, deployment
-from shuffledp.ball.laws import finite_law
-from shuffledp.ball.pairs import ordered_pairs
-from shuffledp.certificate.one_round import log_delta
 from shuffledp.certificate.verifier import verify
 
 RESPONSE, BITS = sd.KRR(k=4, eps0=1.0), sd.BinaryRR(eps0=0.7)

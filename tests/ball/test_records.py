@@ -7,9 +7,7 @@ import pytest
 from flint import arb, ctx
 
 from frontend.test_statements import TEXTS, deployment
-from shuffledp.ball.labels import others_of
-from shuffledp.ball.laws import finite_law
-from shuffledp.ball.pairs import ordered_pairs
+from laws import finite_law, ordered_pairs, others_of
 
 # As certificates have them.
 TABLES = {

@@ -5,8 +5,7 @@ import math
 import pytest
 
 import shuffledp as sd
-from shuffledp.ball.labels import others_of
-from shuffledp.bounds.stealing_claims import log_delta_stealing
+from laws import log_delta_stealing, others_of
 from shuffledp.errors import NotCertified, ParameterError
 
 MECHANISMS = {

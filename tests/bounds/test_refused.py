@@ -299,7 +299,7 @@ def test_free_numbers_of_a_crowd(wrong):
 
 def test_label_stealing_looks_at_a_label_at_least():
     """Of no pair and of no label the largest bound would be 0."""
-    (case, *_) = cases_of({"name": "k-rr", "k": 3, "eps0": 1.0}, -60.0)
+    (case, *_) = cases_of(sd.KRR(k=3, eps0=1.0), -60.0)
     numbers = Numbers((0.1,) * (max(case.parts) + 1), (0.5,) * (max(case.parts) + 1), 1.0, 0.1, 0.5)
     assert math.isfinite(log_delta([case], [numbers], 10, 0.1))
     with pytest.raises(NotCertified):

@@ -7,8 +7,9 @@ import re
 from typing import get_args
 
 from shuffledp.bounds.one_bit_curve import Curve
+from shuffledp.bounds.profile import Profile
 from shuffledp.bounds.stealing_claims import StealingClaims
-from shuffledp.certificate import checksum, composed, one_round, recompute, verifier
+from shuffledp.certificate import checksum, composed, verifier
 from shuffledp.certificate.model import Witness
 from shuffledp.errors import ParameterError
 
@@ -162,7 +163,11 @@ def remember(patch):
         patch.setattr(
             Curve, name, kept(getattr(Curve, name), lambda c, *a, **k: (_law(c), a, repr(k)))
         )
-    patch.setattr(recompute, "log_delta", kept(one_round.log_delta))
+    patch.setattr(
+        Profile,
+        "log_delta",
+        kept(Profile.log_delta, lambda one, *a, **k: repr((one.pair.key, one._more_bits, a, k))),
+    )
     patch.setattr(
         StealingClaims,
         "log_delta",

@@ -9,7 +9,7 @@ from bounds import exact_bits as exact
 from frontend.edits import caught, outcome, resigned
 from frontend.parts import of_round, of_rounds
 from frontend.searches import certificate_of, ends, honest_is_verified_and_better_is_not
-from shuffledp.ball.one_bit import bits_of
+from laws import bits_of
 from shuffledp.certificate.curves import AllDataSets
 
 KINDS = {

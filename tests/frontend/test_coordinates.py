@@ -7,7 +7,7 @@ import random
 import pytest
 from flint import arb, ctx
 
-from shuffledp.ball.one_bit import added_bits
+from laws import mechanism_of
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.certificate.curves import AllDataSets
 from shuffledp.certificate.recompute import log_delta_normal
@@ -19,7 +19,7 @@ class Coordinates:
 
     def __init__(self, mechanism, *, n, added=None):
         noise = None if added is None else NoiseLaw(added["kind"], added["scale"])
-        self.asked = (added_bits(mechanism), n, ""), {"noise": noise}
+        self.asked = (mechanism_of(mechanism).added_bits(), n, ""), {"noise": noise}
 
     def of_dataset(self, ones, epsilon, *, swap):
         """Ends of log delta where so many others hold a 1; swapped, the victim's 0 comes first."""
@@ -233,19 +233,19 @@ def test_all_data_sets_means_those_in_the_middle_too():
 def test_normal_sums_are_the_gaussian_mechanism():
     mechanism = {"name": "gaussian", "sigma": 1.5, "low": -1.0, "high": 2.0}
     for n, rounds, epsilon in itertools.product((1, 50), (1, 7), (0.0, 0.4, 3.0)):
-        low, high = log_delta_normal(mechanism, n=n, rounds=rounds, epsilon=epsilon)
+        low, high = log_delta_normal(mechanism_of(mechanism), n=n, rounds=rounds, epsilon=epsilon)
         mu = arb(rounds).sqrt() * 3 / (arb(1.5) * arb(n).sqrt())
         both = [(1 + ((s * mu / 2 - epsilon / mu) / arb(2).sqrt()).erf()) / 2 for s in (1, -1)]
         truth = both[0] - arb(epsilon).exp() * both[1]
         assert arb(low).exp() <= truth * (1 + arb(2) ** -40)
         assert arb(high).exp() >= truth * (1 - arb(2) ** -40)
         assert high - low < 1e-12
-    far = log_delta_normal(mechanism, n=10**6, rounds=1, epsilon=1.0)
+    far = log_delta_normal(mechanism_of(mechanism), n=10**6, rounds=1, epsilon=1.0)
     assert -130_000.0 < far[0] <= far[1] < -100_000.0
 
 
 def test_what_has_no_sums():
-    assert added_bits({"name": "k-rr", "k": 3, "eps0": 1.0}) is None
+    assert mechanism_of({"name": "k-rr", "k": 3, "eps0": 1.0}).added_bits() is None
     bits = {"name": "binary-rr", "eps0": 1.0}
     with pytest.raises(ParameterError, match="others ="):
         Coordinates(bits, n=9).of_dataset(9, 0.1, swap=False)

@@ -13,11 +13,10 @@ import pytest
 
 from frontend.edits import resigned
 from frontend.parts import of_rounds
+from laws import log_delta, ordered_pairs
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball import pairs
 from shuffledp.certificate import issue, read, to_json
 from shuffledp.certificate.decide import or_undecided
-from shuffledp.certificate.one_round import log_delta
 from shuffledp.certificate.verifier import verify
 from shuffledp.cli.report import wrapped
 from shuffledp.deployment import account, load
@@ -158,8 +157,8 @@ def test_outputs_by_the_thousand_without_a_shuffler(tmp_path):
 def test_pairs_of_many_rows_and_labels_of_many_parts_are_refused():
     rows = [[0.5 + 0.001 * i, 0.5 - 0.001 * i] for i in range(65)]
     with pytest.raises(NotCertified, match="4,160 ordered pairs"):
-        pairs.ordered_pairs({"name": "channel", "matrix": rows})
-    assert len(pairs.ordered_pairs({"name": "channel", "matrix": rows[:64]})) == 4_032
+        ordered_pairs({"name": "channel", "matrix": rows})
+    assert len(ordered_pairs({"name": "channel", "matrix": rows[:64]})) == 4_032
     one = (arb(1), arb(1), arb(1))
     shares = [Fraction(1, 24)] * 24
     with pytest.raises(NotCertified, match="side by side"):

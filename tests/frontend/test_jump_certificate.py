@@ -8,7 +8,7 @@ import pytest
 
 from frontend.edits import caught, outcome, remember, resigned
 from frontend.parts import of_round
-from shuffledp.bounds.stealing_claims import log_delta_stealing
+from laws import log_delta_stealing
 from shuffledp.certificate import issue, to_dict
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load

@@ -8,7 +8,6 @@ import shuffledp as sd
 from frontend.test_verify_all import TABLES
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp.amplification.rounds import NO_SINGLE_PAIR
-from shuffledp.ball.parameters import check_parameters
 from shuffledp.certificate import issue
 from shuffledp.deployment import DeploymentFile, account
 from shuffledp.deployment.files import parse, tomllib
@@ -58,14 +57,6 @@ def deployment(text, rounds=1):
 
 def all_randomizers():
     return pytest.mark.parametrize("kind", TEXTS)
-
-
-@all_randomizers()
-def test_parameters_are_those_of_the_class(kind):
-    described = deployment(TEXTS[kind]).randomizer
-    check_parameters(described)
-    with pytest.raises(sd.ParameterError, match="no such parameter"):
-        check_parameters({**described, "more": 1})
 
 
 def test_every_registered_mechanism_is_here():

@@ -9,7 +9,7 @@ import pytest
 from frontend.edits import caught, outcome, resigned
 from frontend.parts import of_round
 from frontend.test_verify_all import TABLES
-from shuffledp.bounds.stealing_claims import log_delta_stealing
+from laws import log_delta_stealing
 from shuffledp.certificate import issue, to_dict
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load

@@ -8,7 +8,7 @@ import pytest
 import shuffledp as sd
 from catalogue import CATALOGUE
 from frontend.parts import of_round
-from shuffledp.ball.pairs import ordered_pairs
+from laws import ordered_pairs
 from shuffledp.certificate import checksum, issue, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load

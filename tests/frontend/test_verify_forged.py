@@ -6,7 +6,7 @@ import pytest
 
 import shuffledp as sd
 from frontend.test_verify_all import claims
-from shuffledp.ball.pairs import are_neighbours, ordered_pairs
+from laws import are_neighbours, ordered_pairs
 from shuffledp.certificate import checksum, issue, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load

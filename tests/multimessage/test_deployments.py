@@ -13,9 +13,9 @@ from click.testing import CliRunner
 import shuffledp as sd
 from enumerated import exponential
 from frontend.parts import of_round
+from laws import log_delta
 from multimessage.test_bounds import SMALL, worst_delta
 from shuffledp.certificate.model import checksum
-from shuffledp.certificate.one_round import log_delta
 from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
 from shuffledp.deployment import account, load
@@ -112,10 +112,10 @@ def test_what_the_verifier_computes_brackets_all_datasets(protocol, n):
     def brackets(pair):
         asked = {"analysis": "dataset", "n": pair.messages, "x0": 0, "x1": 1, "x2": 2}
         ways = [{**asked, "swap": swap} for swap in (False, True)]
-        return [log_delta(pair.table, **way, epsilon=0.3, rel=1e-8) for way in ways]
+        return [log_delta(pair.protocol, **way, epsilon=0.3, rel=1e-8) for way in ways]
 
-    upper = max(found.high for found in brackets(protocol.pairs(n)[0]))
-    lower = max(found.low for found in brackets(protocol.lower_pairs(n)[0]))
+    upper = max(high for _, high in brackets(protocol.pairs(n)[0]))
+    lower = max(low for low, _ in brackets(protocol.lower_pairs(n)[0]))
     assert math.exp(lower) <= float(worst_delta(protocol, n, low)) * (1 + 1e-12)
     assert math.exp(upper) >= float(worst_delta(protocol, n, high)) * (1 - 1e-12)
     bound = sd.shuffle(protocol, n=n, rtol=1e-9).delta(epsilon=0.3)

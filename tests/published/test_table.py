@@ -5,8 +5,8 @@ import math
 import pytest
 
 import shuffledp as sd
+from laws import log_delta
 from shuffledp.amplification.analyses import UNCERTIFIED
-from shuffledp.certificate.one_round import log_delta
 from shuffledp.published import FORMULAS
 
 # What bounds from below, what is a limit on either side, and what is no bound of a mechanism.

@@ -10,7 +10,7 @@ import pytest
 
 import shuffledp as sd
 from enumerated import exponential, worst_delta
-from laws import law_of
+from laws import finite_law, law_of, others_of
 from randomizers import definitions
 from randomizers.checks import (
     assert_bracket,
@@ -19,8 +19,6 @@ from randomizers.checks import (
     columns,
     rational_exponential,
 )
-from shuffledp.ball.labels import others_of
-from shuffledp.ball.laws import finite_law
 from shuffledp.randomizers import field
 
 KINDS = {sd.PIRAPPOR: definitions.affine, sd.ProjectiveGeometry: definitions.projective}

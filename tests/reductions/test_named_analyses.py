@@ -18,8 +18,8 @@ from enumerated import (
     with_user,
     worst_delta,
 )
+from laws import log_delta
 from shuffledp.amplification.analyses import UNCERTIFIED
-from shuffledp.certificate.one_round import log_delta
 from shuffledp.laws.pairs import dataset_pair, merged_dataset_pair
 
 KEYS = [a.key for a in sd.analyses()]

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
+from laws import mechanism_of, others_of
 from shuffledp.arithmetic.balls import ctx
-from shuffledp.ball.labels import others_of
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import Case, cases_of
 from shuffledp.bounds.stealing_ends import Stealing, numbers_of
@@ -31,9 +31,8 @@ def bound(case: Case, numbers: Numbers, n: int, epsilon: float) -> float:
 
 
 def cases(mechanism: sd.Randomizer | dict[str, Any]) -> list[Case]:
-    table = mechanism if isinstance(mechanism, dict) else mechanism.to_dict()
     with ctx.workprec(BITS):
-        return cases_of(table, -40.0)
+        return cases_of(mechanism_of(mechanism), -40.0)
 
 
 def any_numbers(rng: random.Random, case: Case) -> Numbers:

@@ -10,6 +10,7 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.bounds.stealing_cases import cases_of
+from shuffledp.laws.sources import Family
 
 
 def extreme_laws(grow: float) -> list[tuple[float, ...]]:
@@ -36,7 +37,7 @@ def test_no_extreme_law_is_missing(eps0: float) -> None:
     less = 1.0 / grow
     names = [(grow, 1.0), (1.0, grow), (grow, grow), (less, less), (1.0, less), (less, 1.0)]
     listed = set()
-    ((case),) = cases_of({"name": "generic", "eps0": eps0, "adaptive": False}, -40.0)
+    ((case),) = cases_of(Family(eps0), -40.0)
     for label in case.labels:
         weights = [0.0] * 6
         for p0, p1, mass in zip(*([float(x) for x in row] for row in label[:3]), strict=True):

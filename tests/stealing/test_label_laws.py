@@ -54,7 +54,7 @@ def shortfall(law: Masses, labels: Sequence[Masses], a: float) -> float:
 def labels_of(randomizer: sd.Randomizer) -> list[Masses]:
     """The labels that are looked at, in floats; outputs that nobody sends left out."""
     with ctx.workprec(100):
-        case = cases_of(randomizer.to_dict(), -100.0)[0]
+        case = cases_of(randomizer, -100.0)[0]
         rows = [
             np.array([[float(x) for x in row] for row in (one.first, one.second, one.other)])
             for one in case.labels

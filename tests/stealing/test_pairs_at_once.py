@@ -7,6 +7,7 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
+from laws import mechanism_of
 from shuffledp.bounds.stealing import log_delta
 from shuffledp.bounds.stealing_cases import Numbers, cases_of
 
@@ -47,7 +48,7 @@ def test_none_is_excluded_whose_own_bound_is_larger(seed):
     free = numbers_for(rng, outputs)
     excluded = 0
     with ctx.workprec(128):
-        cases = cases_of(mechanism, -40.0)
+        cases = cases_of(mechanism_of(mechanism), -40.0)
         # Any tilt would do; the one that is used is 1.2 times that of the numbers.
         own = [bounds(case, free, N, EPS, arb(1.2) * ALPHA) for case in cases]
         for target in [factor * value for value in own for factor in (0.999, 1.02, 1.5, 4.0)]:
@@ -63,7 +64,7 @@ def test_the_bound_is_the_same_with_and_without(spiky):
     mechanism = channel(rng, 5, 6, spiky)
     free = numbers_for(rng, 6)
     with ctx.workprec(128):
-        cases = cases_of(mechanism, -40.0)
+        cases = cases_of(mechanism_of(mechanism), -40.0)
         together = log_delta(cases, [free] * len(cases), N, EPS)
         alone = log_delta(list(cases), [free] * len(cases), N, EPS)
     assert together == pytest.approx(alone, abs=1e-9)
@@ -95,7 +96,7 @@ def test_more_users_and_merged_outputs_tell_less():
 def test_order_of_pairs_is_that_of_the_theorem():
     rng = np.random.default_rng(5)
     mechanism = channel(rng, 3, 4, 1.0)
-    cases = cases_of(mechanism, -40.0)
+    cases = cases_of(mechanism_of(mechanism), -40.0)
     pairs = list(itertools.permutations(range(3), 2))
     assert len(cases) == len(pairs)
     for (x0, x1), case in zip(pairs, cases, strict=True):

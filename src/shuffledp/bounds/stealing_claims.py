@@ -17,14 +17,12 @@ from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import Case, cases_of
 from shuffledp.errors import ParameterError
 
-__all__ = ["StealingClaims", "log_delta_stealing"]
+__all__ = ["StealingClaims"]
 
 # Bits beyond those of the issuer, and how much finer the sums are.
 _MORE_BITS, _FINER = 64, 2
 # The largest free number: tilts and steps of real claims are below 1e20.
 _LARGEST = 1e100
-# Of a claim without a delta: about its log.
-_LOG_LEAST = -60.0
 
 
 class StealingClaims:
@@ -85,21 +83,6 @@ class StealingClaims:
         with ctx.workprec(self._bits):
             self._cases = self._cases or cases_of(self._mechanism, self._log_least)
             return log_delta(self._cases, numbers, self._n, epsilon, enough=enough, finer=_FINER)
-
-
-def log_delta_stealing(
-    mechanism: Definition,
-    free: Sequence[Mapping[str, Any]],
-    *,
-    n: int,
-    epsilon: float,
-    guess: float | None = None,
-    enough: float = -math.inf,
-    jump: bool = False,
-) -> float:
-    """The same of one claim; ``guess`` is about log delta."""
-    claims = StealingClaims(mechanism, n, _LOG_LEAST if guess is None else guess, jump=jump)
-    return claims.log_delta(free, epsilon=epsilon, enough=enough)
 
 
 def _numbers(free: Mapping[str, Any]) -> Numbers:

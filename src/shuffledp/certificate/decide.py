@@ -21,7 +21,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.sources import Family
 from shuffledp.views.datasets import local_guarantee
 
-__all__ = ["check_claim", "guarantee_check", "shown"]
+__all__ = ["check_claim", "guarantee_check", "or_undecided", "shown"]
 
 # A number is its logarithm's exponential, rounded outward in some digits of the last place.
 _AGREE = 1e-13
@@ -51,11 +51,11 @@ def check_claim(
         words += f" after {claim.rounds:,} rounds"
     if claim.trust == "published" and setting.content.accounting.trust == "all":
         words += " (published theorems)"
-    verdict, how = _or_undecided(lambda: _decide(setting, claim, eps0, report))
+    verdict, how = or_undecided(lambda: _decide(setting, claim, eps0, report))
     return Check(setting.name, words, verdict, how)
 
 
-def _or_undecided(decide: Callable[[], Answer]) -> Answer:
+def or_undecided(decide: Callable[[], Answer]) -> Answer:
     """What is decided of a claim; undecided, and why, where it cannot be recomputed."""
     try:
         return decide()
@@ -203,7 +203,7 @@ def guarantee_check(setting: Setting, eps0: float | None, where: str) -> Check:
     if eps0 is not None:
         whose = "two values" if setting.sums is None else "two neighbours' reports"
         claim = f"local guarantee eps0 <= {eps0!r}, of any {whose}"
-    return Check(where, claim, *_or_undecided(lambda: _guaranteed(setting, eps0)))
+    return Check(where, claim, *or_undecided(lambda: _guaranteed(setting, eps0)))
 
 
 def _guaranteed(setting: Setting, eps0: float | None) -> Answer:

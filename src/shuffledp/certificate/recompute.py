@@ -12,7 +12,7 @@ from typing import Any
 
 from shuffledp.amplification.analyses import analysis_named
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.record import Definition
+from shuffledp.ball.record import Definition, not_known
 from shuffledp.ball.record import Pair as Inputs
 from shuffledp.bounds.crowds import Stealing, common_pair, set_of
 from shuffledp.bounds.data_sets import DataSet
@@ -51,7 +51,7 @@ from shuffledp.randomizers import KRR, BinaryRR, Gaussian, Randomizer
 from shuffledp.rounds.gaussian import delta_gaussian, enclosed
 from shuffledp.views.datasets import local_guarantee
 
-__all__ = ["curve_of", "left_over", "log_delta_normal"]
+__all__ = ["Alone", "Checked", "curve_of", "left_over", "log_delta_normal", "worst_of"]
 
 # Bits beyond those of the issuer.
 _MORE_BITS = 64
@@ -80,6 +80,8 @@ def curve_of(setting: Setting, claim: Claim, witness: Witness) -> Curve:
         Where nothing is recomputed.
     """
     upper, analysis = claim.end == "upper", witness.analysis
+    if not setting.source.in_files:
+        raise not_known(setting.source.name)
     if setting.sums is not None:
         return _of_sums(setting, witness, upper=upper)
     if setting.crowd is not None and analysis in OF_ALL:
@@ -95,7 +97,7 @@ def curve_of(setting: Setting, claim: Claim, witness: Witness) -> Curve:
     return _pairs(setting, analysis)
 
 
-class _Checked:
+class Checked:
     """Brackets of a pair's profile with more bits, each beside an estimate in plain floats."""
 
     def __init__(self, pair: Pair) -> None:
@@ -104,6 +106,7 @@ class _Checked:
         )
 
     def __call__(self, *, swap: bool) -> Bracket:
+        """In the one direction, or the other."""
         profile: Profile = self._made(swap)
 
         def ends(epsilon: float, width: float) -> Target:
@@ -122,13 +125,14 @@ class _Checked:
         return ends
 
 
-class _Alone:
+class Alone:
     """Brackets of the divergence of one report."""
 
     def __init__(self, mechanism: Definition, x0: Any, x1: Any) -> None:
         self._mechanism, self._inputs = mechanism, (x0, x1)
 
     def __call__(self, *, swap: bool) -> Bracket:
+        """In the one direction, or the other."""
         x0, x1 = self._inputs[::-1] if swap else self._inputs
 
         def ends(epsilon: float, _width: float) -> Target:
@@ -145,9 +149,9 @@ def _data_set(setting: Setting, witness: Witness) -> Curve:
     if isinstance(source, MultiMessage):
         one = source.lower_pairs(setting.n)[0]
         words, swap = f"dataset of {setting.n:,} users: ", bool(witness.swap)
-        return Brackets([(words, _Checked(message_pair(one)))], upper=False, swap=swap)
+        return Brackets([(words, Checked(message_pair(one)))], upper=False, swap=swap)
     words = f"dataset ({x0}, {x1}; others {x2}){_swapped(witness)}: "
-    made = _Alone(source, x0, x1) if n == 1 else _Checked(dataset_pair(source, x0, x1, x2, n=n))
+    made = Alone(source, x0, x1) if n == 1 else Checked(dataset_pair(source, x0, x1, x2, n=n))
     return Brackets([(words, made)], upper=False, swap=_order(witness))
 
 
@@ -172,11 +176,13 @@ def _one_bit(setting: Setting, witness: Witness) -> Curve:
 
 def left_over(mechanism: Definition, eps0: float) -> float:
     """log of the divergence that is left at eps0, of any two values; -inf if none is."""
+    if not mechanism.in_files:
+        raise not_known(mechanism.name)
     whole = mechanism.unrestricted()
-    return max(log_local_delta(whole, x0, x1, eps0).high for x0, x1 in _worst(whole))
+    return max(log_local_delta(whole, x0, x1, eps0).high for x0, x1 in worst_of(whole))
 
 
-def _worst(mechanism: Definition) -> tuple[Inputs, ...]:
+def worst_of(mechanism: Definition) -> tuple[Inputs, ...]:
     """Ordered pairs of inputs that together dominate all neighbouring ones."""
     found = mechanism.worst_pairs().pairs
     if len(found) > _MOST_PAIRS:
@@ -193,16 +199,16 @@ def _pairs(setting: Setting, analysis: str) -> Curve:
         declared = "eps0" in setting.mechanism or not clones
         if not declared and left_over(source, source.eps0) > -math.inf:
             raise NotCertified(f"{source.eps0!r} is no local guarantee of every two values")
-        worst = () if clones else _worst(source)
+        worst = () if clones else worst_of(source)
         if worst and (analysis == LOCAL or n == 1):
-            alone = [(f"{analysis} ({x0}, {x1}): ", _Alone(source, x0, x1)) for x0, x1 in worst]
+            alone = [(f"{analysis} ({x0}, {x1}): ", Alone(source, x0, x1)) for x0, x1 in worst]
             return Brackets(alone, upper=True)
     if analysis == LOCAL:
         member = _member(source, None)
-        return Brackets([("local: ", _Alone(member, *member.worst_pairs().pairs[0]))], upper=True)
+        return Brackets([("local: ", Alone(member, *member.worst_pairs().pairs[0]))], upper=True)
     found: Any = analysis_named(analysis).make(source, n)
     named = [
-        (f"{analysis}{_inputs(words)}: ", _Checked(profile.pair))
+        (f"{analysis}{_inputs(words)}: ", Checked(profile.pair))
         for profile, words in zip(found.profiles, found.witnesses, strict=True)
     ]
     return Brackets(named, upper=True)
@@ -301,7 +307,7 @@ def _of_crowd(crowd: Crowd, witness: Witness) -> Curve:
         return Bound(words, lambda epsilon: made.recomputed(epsilon, free), upper=True)
     if witness.analysis == CROWD_COMMON:
         pairs = [common_pair(groups, kind, k, pair) for pair in kind.pairs[k]]
-        return Brackets([(f"{CROWD_COMMON}: ", _Checked(pair)) for pair in pairs], upper=True)
+        return Brackets([(f"{CROWD_COMMON}: ", Checked(pair)) for pair in pairs], upper=True)
     pair = (place(kind, k, witness.x0) or 0, place(kind, k, witness.x1) or 0)
     others = witness.others if isinstance(witness.others, list) else []
     held = [place(kind, i, x) or 0 for i, (x, _) in enumerate(others)]

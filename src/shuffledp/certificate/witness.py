@@ -113,12 +113,12 @@ def _data_set_fault(setting: Setting, witness: Witness) -> str:
         named = json.dumps([x0, x1]) == "[0, 1]"
         return "" if named else "witness: wanted 0 and 1 as x0 and x1, which stand for any two"
     same = json.dumps(x0) == json.dumps(x1)
-    if same or not _are_neighbours(setting.source, x0, x1):
+    if same or not are_neighbours(setting.source, x0, x1):
         return "not the pairs of inputs its theorem asks for: no neighbours"
     return ""
 
 
-def _are_neighbours(mechanism: Definition, x0: Any, x1: Any) -> bool:
+def are_neighbours(mechanism: Definition, x0: Any, x1: Any) -> bool:
     """Whether one user may hold the one value or the other, in neighbouring datasets."""
     try:
         return mechanism.relation.covers(x0, x1)
