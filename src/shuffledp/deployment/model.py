@@ -118,7 +118,7 @@ class Population(Table):
         float, BeforeValidator(lambda v: _share("population.colluding", v, zero=True, one=False))
     ] = Field(
         default=0.0,
-        description="share of a batch whose senders tell the analyst, in [0, 1)",
+        description="share of the messages of a batch whose senders tell the analyst, in [0, 1)",
     )
 
     @model_validator(mode="after")
@@ -161,15 +161,16 @@ class Target(Table):
 
     delta: (
         Annotated[float, BeforeValidator(lambda v: _check.open_unit("target.delta", v))] | None
-    ) = Field(default=None, description="delta in (0, 1), far below 1/users: eps is bounded")
+    ) = Field(default=None, description="delta in (0, 1)")
     epsilon: (
         Annotated[float, BeforeValidator(lambda v: _check.epsilon("target.epsilon", v))] | None
-    ) = Field(default=None, description="eps >= 0 in nats: delta is bounded")
+    ) = Field(default=None, description="eps >= 0, in nats")
     at_most: (
         Annotated[float, BeforeValidator(lambda v: _check.positive("target.at_most", v))] | None
     ) = Field(
         default=None,
-        description="most that the other one may be after all rounds: met or missed is said",
+        description="what the bounded one of the two may be: as it runs and at the minimum batch, "
+        "after all rounds",
     )
 
     @model_validator(mode="after")
@@ -209,7 +210,7 @@ class Accounting(Table):
     trust: Annotated[
         Trust,
         BeforeValidator(lambda v: _check.trust(v, name="accounting.trust")),
-    ] = Field(default="all", description="'all', or 'published': without what is proved only here")
+    ] = Field(default="all", description="'published' leaves out what is proved only here")
     rtol: Annotated[
         float, BeforeValidator(lambda v: _check.real("accounting.rtol", v, low=1e-12, high=0.1))
     ] = Field(default=1e-6, description="relative width wanted of the numerical bracket")

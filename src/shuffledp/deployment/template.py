@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import tomli_w
-from pydantic import BaseModel
 
-from shuffledp.deployment.data import Data
 from shuffledp.deployment.files import parse
-from shuffledp.deployment.model import Accounting, Deployment, Population, Target
+from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.plan import given_only, same_text
 from shuffledp.errors import ParameterError
 
@@ -24,6 +22,28 @@ _HEAD = """\
 # A line that begins with "# key = value" is switched off: remove the "# " to use it.
 
 """
+# Key -> what is said of it, in the order of the file.
+_TITLE = {"title": "heads the account, the figure and the report"}
+_POPULATION = {
+    "users": "who are asked for a report",
+    "participation": "share of them whose report arrives, rounded down",
+    "dropout": "or the share whose report does not arrive; one of the two",
+    "minimum_batch": "messages below which the shuffler releases nothing",
+    "colluding": "share of a batch whose senders tell the analyst what they sent",
+}
+_TARGET = {
+    "delta": "eps is bounded at this delta; keep it far below 1/users",
+    "epsilon": "delta is bounded at this eps, in nats",
+    "at_most": "what the bounded one may be: met or missed is then said",
+}
+_ACCOUNTING = {
+    "rounds": "in which every user takes part, with fresh randomness",
+    "trust": 'or "published": without what is proved in docs/theory.md only',
+    "rtol": "relative width wanted of the numerical bracket",
+}
+_DATA = {
+    "column": "of the table that `shuffledp run` reads; the domain is public: domain = [...]",
+}
 # What is switched off if it is not given: values that change nothing, or that any file may have.
 _OFF: dict[str, dict[str, Any]] = {
     "population": {"participation": 1.0, "colluding": 0.0},
@@ -58,23 +78,18 @@ def commented_text(tables: Mapping[str, Any], *, said: Mapping[str, str], summar
     off["population"]["minimum_batch"] = _some_batch(wanted, deployment)
     words = {"name": f"{summary}; shuffledp list mechanisms", **said}
     parts = [
-        _HEAD + "\n".join(_lines("title", wanted["title"], _said(Deployment)["title"])) + "\n",
-        _table("population", wanted, _said(Population), off),
+        _HEAD + "\n".join(_lines("title", wanted["title"], _TITLE["title"])) + "\n",
+        _table("population", wanted, _POPULATION, off),
         _table("randomizer", wanted, words, off),
-        _table("target", wanted, _said(Target), off),
-        _table("accounting", wanted, _said(Accounting), off),
+        _table("target", wanted, _TARGET, off),
+        _table("accounting", wanted, _ACCOUNTING, off),
     ]
     if "data" in wanted:
-        parts.append(_table("data", wanted, _said(Data), off))
+        parts.append(_table("data", wanted, _DATA, off))
     text = "\n".join(parts)
     found = same_text(text, {"accounting": {}, **wanted})
     parse(found, where="deployment")
     return text
-
-
-def _said(table: type[BaseModel]) -> dict[str, str]:
-    """Key -> what the schema says of it, in the order of the file."""
-    return {key: one.description or "" for key, one in table.model_fields.items()}
 
 
 def _table(
