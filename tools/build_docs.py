@@ -70,7 +70,7 @@ GROUPS = {
         *("required_added", "required_messages"),
     ),
     "Choosing and running": (
-        *("plan", "Plan", "compare_randomizers", "RandomizerComparison"),
+        *("plan", "Plan"),
         *("survey", "Survey", "Surveys"),
     ),
     "Estimates without a certificate": ("shuffle_index", "ShuffleIndex", "Estimate"),

@@ -18,10 +18,6 @@ from shuffledp.calibration.required import (
     required_messages as required_messages,
     required_noise as required_noise,
 )
-from shuffledp.compare import (
-    RandomizerComparison as RandomizerComparison,
-    compare_randomizers as compare_randomizers,
-)
 from shuffledp.errors import (
     NotCertified as NotCertified,
     ParameterError as ParameterError,

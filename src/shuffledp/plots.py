@@ -18,11 +18,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import NullFormatter
 
 from shuffledp._check import exact
 from shuffledp.bound import Bound, outward, shown_end
-from shuffledp.compare import RandomizerComparison
 from shuffledp.drawing.bands import (
     COLOURS,
     DASHES,
@@ -33,14 +32,13 @@ from shuffledp.drawing.bands import (
     height,
     over_epsilon,
     over_n,
-    thousands,
     tidy,
     upward,
 )
 from shuffledp.drawing.fonts import boxes_in_silence, fit_fonts
 from shuffledp.errors import ParameterError
 from shuffledp.outputs import writing
-from shuffledp.planner import Curves, Plan
+from shuffledp.values.notebook import Drawn
 
 if TYPE_CHECKING:
     # A curve needs matplotlib alone; where there is an account, deployment files are read already.
@@ -234,94 +232,12 @@ def curve_figure(
     return figure
 
 
-def randomizers_figure(comparison: RandomizerComparison) -> Figure:
-    """Variance of each mechanism at equal central eps and, where they are given, at equal eps0."""
-    rows, given = comparison.rows, comparison.given
-    size = (_SIZE[0], 1.4 + 0.34 * len(rows))
-    figure = Figure(figsize=size, layout="constrained")
+def picture(value: Drawn) -> Figure:
+    """What ``value.plot()`` draws, on a figure of its own."""
+    figure = Figure(figsize=_SIZE, layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    places = range(len(rows), 0, -1)
-    label = f"all at central eps <= {outward(comparison.epsilon, up=True, digits=4)}"
-    style: dict[str, Any] = {"ls": "", "marker": "o", "color": COLOURS[0], "zorder": 4}
-    variances = [r.variance for r in rows]
-    handles = axes.plot(variances, list(places), ms=6, label=label, **style)
-    if given:
-        known = {r.randomizer.name: r.variance for r in given}
-        found = [known[r.randomizer.name] for r in rows]
-        open_ = {"ls": "", "marker": "s", "ms": 10, "mfc": "white", "mec": COLOURS[1], "mew": 1.6}
-        words = f"all at eps0 = {comparison.eps0:g}"
-        handles += axes.plot(found, list(places), label=words, **open_)
-    names = [f"{r.randomizer.name}, eps0 = {float(r.randomizer.eps0):.3g}" for r in rows]
-    axes.set_yticks(list(places), names)
-    axes.set_xscale("log")
-    axes.set_xlabel("variance of the estimate, per user")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_title(
-        f"n = {comparison.n:,}, delta = {exact(comparison.delta)}", loc="left", fontsize=11
-    )
-    axes.grid(axis="x", which="both", color="#dddddd", lw=0.6)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    value.plot(ax=figure.add_subplot())
     return figure
-
-
-def plan_figure(plan: Plan, curves: Curves, *, title: str) -> Figure:
-    """Error over n of every mechanism at one central guarantee, with both references.
-
-    Parameters
-    ----------
-    plan : Plan
-        What was planned.
-    curves : Curves
-        Errors around its n.
-    title : str
-        What is drawn.
-    """
-    figure = Figure(figsize=(_SIZE[0], 5.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    _title(axes, title)
-    axes.set(xscale="log", yscale="log")
-    axes.set_xlabel("reports that arrive, n (users)")
-    axes.set_ylabel(plan.task.error_label)
-    axes.xaxis.set_major_formatter(FuncFormatter(thousands))
-    handles = []
-    for i, row in enumerate(plan.rows):
-        best = row is plan.recommended
-        style: dict[str, Any] = {
-            "color": COLOURS[i % len(COLOURS)],
-            "ls": DASHES[(i + i // len(COLOURS)) % len(DASHES)],
-            "marker": MARKERS[(i + 2 * (i // len(COLOURS))) % len(MARKERS)],
-            "mfc": "white" if i >= len(COLOURS) else None,
-            "lw": 2.4 if best else 1.3,
-            "ms": 7 if best else 5,
-        }
-        (line,) = axes.plot(curves.n, curves.errors[row.label], **style)
-        line.set_label(f"{row.label}{' (recommended)' if best else ''}: {row.error:.3g}")
-        handles.append(line)
-    for values, error, dashes, words in (
-        (curves.local, plan.local, (0, (1, 1.5)), f"{plan.local_words}, the best of these"),
-        (curves.central, plan.central, "solid", plan.central_words),
-    ):
-        (line,) = axes.plot(curves.n, values, color=GREY, lw=1.6, ls=dashes)
-        line.set_label(f"{words}: {error:.3g}")
-        handles.append(line)
-    axes.axvline(plan.n, color=GREY, lw=0.8, ls=":")
-    tidy(axes)
-    after = f", {plan.rounds:,} rounds" if plan.rounds > 1 else ""
-    words = (
-        f"all at certified central eps <= {exact(plan.epsilon)}, delta = {exact(plan.delta)}{after}"
-    )
-    _legend(figure, handles, f"{words}\nerrors at n = {plan.n:,}")
-    return figure
-
-
-# -------------------------------------------------------------------------------- their parts
 
 
 def _blank(title: str, quantity: str, *, over: str | None) -> tuple[Figure, Axes]:

@@ -11,15 +11,13 @@ import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.deployment import load
 from shuffledp.deployment.files import tomllib
-from shuffledp.deployment.plan import deployment_text, given_only, parse_plan
+from shuffledp.deployment.text import deployment_text, given_only
 from shuffledp.errors import ParameterError
-from shuffledp.planner import Row
 
-PLAN = {
+TABLES = {
     "title": "t",
-    "task": {"kind": "frequencies", "values": 5},
     "population": {"users": 1000, "colluding": 0.1},
-    "target": {"epsilon": 1.0, "delta": 1e-6},
+    "target": {"delta": 1e-6, "at_most": 1.0},
 }
 TEXT = (
     'title = "{title}"\n[population]\nusers = 40\n[randomizer]\n{randomizer}\n'
@@ -28,9 +26,8 @@ TEXT = (
 RR = 'name = "k-rr"\nk = 3\neps0 = 1.0'
 
 
-def row(source):
-    values = dict.fromkeys(Row.__dataclass_fields__)
-    return Row(**{**values, "label": "a", "source": source, "error": 0.1})
+def written(title, source):
+    return deployment_text({**TABLES, "title": title, "randomizer": source.to_dict()})
 
 
 def call(*words):
@@ -44,8 +41,7 @@ LINES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_
 @settings(max_examples=200, deadline=None)
 def test_titles_come_back_whatever_their_letters(title):
     """Above U+FFFF a letter has five digits or more: U+1F600 was read as U+1F60 and a 0."""
-    content = parse_plan({**PLAN, "title": title}, where="plan")
-    assert tomllib.loads(deployment_text(content, row(sd.KRR(k=5, eps0=2.0))))["title"] == title
+    assert tomllib.loads(written(title, sd.KRR(k=5, eps0=2.0)))["title"] == title
 
 
 @pytest.mark.parametrize(
@@ -59,8 +55,7 @@ def test_titles_come_back_whatever_their_letters(title):
     ],
 )
 def test_mechanisms_come_back(source):
-    text = deployment_text(parse_plan({**PLAN, "title": "\U0001f600"}, where="plan"), row(source))
-    found = tomllib.loads(text)
+    found = tomllib.loads(written("\U0001f600", source))
     assert found["randomizer"] == json.loads(json.dumps(given_only(source.to_dict())))
     assert found["title"] == "\U0001f600"
 

@@ -1,43 +1,37 @@
-"""``shuffledp plan``: files in, a table and a deployment that meets the target out."""
+"""``shuffledp plan``: a table of mechanisms, and a deployment file that meets the target."""
 
 import json
-from pathlib import Path
 
 import pytest
-import tomli_w
 from click.testing import CliRunner
 
+from frontend.test_verify_all import TABLES
+from multimessage.test_deployments import PROTOCOLS
 from shuffledp import ParameterError
 from shuffledp.cli import main
-from shuffledp.deployment import account, load
+from shuffledp.deployment import account, load, parse
 from shuffledp.deployment.files import tomllib
-from shuffledp.deployment.plan import load_plan, parse_plan
+from shuffledp.deployment.model import Accounting, Population, Target, checked_randomizer
+from shuffledp.deployment.text import deployment_text
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-GOOD = {
-    "title": "A plan",
-    "task": {"kind": "frequencies", "values": 6},
-    "population": {"users": 20_000, "minimum_batch": 4_000, "colluding": 0.1},
-    "target": {"epsilon": 1.0, "delta": 1e-6},
+ASKED = ["-n", "20,000", "--minimum-batch", 4_000, "--colluding", 0.1, "--delta", "1e-6"]
+TASKS = {
+    "frequencies": ["--values", 6],
+    "ranges": ["--values", 16],
+    "heavy-hitters": ["--bits", 24],
+    "mean": ["--low", 0, "--high", 24],
 }
+MECHANISMS = [
+    *(f'name = "{name}"\n{text}' for name, texts in TABLES.items() for text in texts),
+    *PROTOCOLS.values(),
+    'name = "generic"\neps0 = 2.0\nadaptive = true',
+    'name = "joint"\nrandomizers = [{ name = "channel", matrix = [[0.9, 0.1], [0.1, 0.9]] }]',
+]
+KRR = ["k-rr", "--k", 5, "--eps0", 2, "-n", 1000, "--delta", "1e-6"]
 
 
 def run(*args):
-    return CliRunner().invoke(main, [str(a) for a in args])
-
-
-def written(tmp_path, **changes):
-    path = tmp_path / "p.toml"
-    path.write_text(tomli_w.dumps({**GOOD, **changes}))
-    return path
-
-
-TASKS = {
-    "frequencies": {"kind": "frequencies", "values": 6},
-    "ranges": {"kind": "ranges", "values": 16},
-    "heavy hitters": {"kind": "heavy-hitters", "bits": 24},
-    "mean": {"kind": "mean", "low": 0.0, "high": 24.0},
-}
+    return CliRunner().invoke(main, ["plan", *map(str, args)])
 
 
 @pytest.mark.many(1)
@@ -46,17 +40,19 @@ TASKS = {
     [("frequencies", 1), ("ranges", 1)]
     + [
         pytest.param(*of, marks=pytest.mark.long)
-        for of in (("heavy hitters", 1), ("frequencies", 4), ("mean", 1), ("mean", 2))
+        for of in (("heavy-hitters", 1), ("frequencies", 4), ("mean", 1), ("mean", 2))
     ],
 )
 def test_the_deployment_meets_the_target(tmp_path, task, rounds):
-    target = {"epsilon": 1.0, "delta": 1e-6, "rounds": rounds}
     # Several rounds take seconds a mechanism: only those of few bits.
-    limits = {"bits_per_user": 3 if rounds > 1 and task != "mean" else 10**6}
-    path = written(tmp_path, task=TASKS[task], target=target, limits=limits)
-    result = run("plan", path, "--out", tmp_path / "o", "--figure", "none")
+    bits = 3 if rounds > 1 and task != "mean" else 10**6
+    out = tmp_path / "d.toml"
+    more = ["--epsilon", 1, "--rounds", rounds, "--most-bits", bits, "-o", out]
+    result = run(task, *TASKS[task], *ASKED, *more)
     assert result.exit_code == 0, result.stderr
-    deployment = load(tmp_path / "o" / "p.deployment.toml").deployment
+    assert all(len(line) <= 80 for line in result.stdout.splitlines())
+    assert "recommended: " in result.stdout
+    deployment = load(out).deployment
     assert deployment.accounting.rounds == rounds
     assert deployment.population.minimum_batch == 4_000
     assert deployment.target.at_most == 1.0
@@ -67,109 +63,163 @@ def test_the_deployment_meets_the_target(tmp_path, task, rounds):
     assert bound.upper >= 0.95
 
 
-@pytest.mark.long
-def test_files_and_what_is_printed(tmp_path):
-    path = written(tmp_path, limits={"bits_per_user": 16, "eps0": 6.0})
-    result = run("plan", path, "--out", tmp_path / "o", "--figure", "svg")
+def test_sets_of_items_a_picture_and_json(tmp_path):
+    picture = tmp_path / "p.svg"
+    asked = ["frequencies", "--values", 20, "--items", 3, *ASKED, "--epsilon", 1]
+    result = run(*asked, "--json", "--plot", picture)
     assert result.exit_code == 0, result.stderr
-    assert sorted(p.name for p in (tmp_path / "o").iterdir()) == ["p.deployment.toml", "p.svg"]
-    for words in ("A plan", "k-rr", "recommended", "left out", "trusted server", "account"):
-        assert words in result.stdout
-    assert "\x1b" not in result.stdout
-
-
-@pytest.mark.long
-def test_json_and_nothing_else(tmp_path):
-    path = written(tmp_path)
-    result = run("plan", path, "--json")
     content = json.loads(result.stdout)
-    assert result.stderr == ""
-    assert [p.name for p in tmp_path.iterdir()] == ["p.toml"]
-    assert content["task"] == {"kind": "frequencies", "values": 6}
+    assert content["task"] == {"kind": "frequencies", "values": 20, "items": 3}
     assert content["hidden"] == 3_600
-    assert {"label", "mechanism", "standard_error", "epsilon"} <= content["rows"][0].keys()
+    assert {row["label"] for row in content["rows"]} == {"wheel", "pckv-grr", "sampling-rappor"}
+    assert b"wheel" in picture.read_bytes() or b"<svg" in picture.read_bytes()
 
 
-@pytest.mark.long
-def test_nothing_meets_the_target(tmp_path):
-    path = written(tmp_path, population={"users": 2}, target={"epsilon": 1e-4, "delta": 1e-12})
-    result = run("plan", path, "--out", tmp_path / "o")
+def test_where_nothing_meets_the_target_it_is_said_and_no_file_written(tmp_path):
+    asked = ["--values", 3, "--epsilon", 1e-4, "--delta", 1e-12, "-n", 2, "--most-bits", 2]
+    result = run("frequencies", *asked, "-o", tmp_path / "d.toml")
     assert result.exit_code == 0
     assert "no mechanism meets the target" in result.stdout
-    assert list((tmp_path / "o").iterdir()) == []
-
-
-def changed(path, value):
-    table = json.loads(json.dumps(GOOD))
-    *way, last = path.split(".")
-    inner = table
-    for key in way:
-        inner = inner.setdefault(key, {})
-    if value is None:
-        del inner[last]
-    else:
-        inner[last] = value
-    return table
+    assert all(len(line) <= 80 for line in result.stdout.splitlines())
+    assert list(tmp_path.iterdir()) == []
 
 
 BAD = [
-    ("task.kind", "histogram", "task.kind = 'histogram': wanted one of frequencies"),
-    ("task.kind", None, "task.kind is missing"),
-    ("task.values", None, "task.values is missing"),
-    ("task.values", "50", "task.values = '50'"),
-    ("task.values", 1, "task.values = 1"),
-    ("task.low", 0.0, "task.low = 0.0"),
-    ("task.value", 3, "did you mean values?"),
-    ("task", 3, "task = 3: wanted a table"),
-    ("population.users", 2.5, "population.users = 2.5"),
-    ("population.minimum_batch", 10**6, "population.minimum_batch = 1000000"),
-    ("target.epsilon", 0.0, "target.epsilon = 0.0"),
-    ("target.epsilon", "1", "target.epsilon = '1'"),
-    ("target.epsilon", None, "target.epsilon is missing"),
-    ("target.delta", 1.0, "target.delta = 1.0"),
-    ("target.rounds", 1.5, "target.rounds = 1.5"),
-    ("target.trust", "me", "target.trust = 'me'"),
-    ("limits.bits_per_user", 0, "limits.bits_per_user = 0"),
-    ("limits.eps0", -1.0, "limits.eps0 = -1.0"),
-    ("limits.bits", 3, "limits.bits = 3: wanted no such key"),
-    ("title", 3, "title = 3"),
-    ("rounds", 3, "rounds = 3: wanted no such key"),
+    (["histogram"], "mechanism = 'histogram': wanted"),
+    (["frequencies"], "'--values'"),
+    (["frequencies", "--values", 1], "values = 1"),
+    (["frequencies", "--values", 5, "--items", 6], "items = 6"),
+    (["mean", "--low", 1, "--high", 1], "high = 1.0"),
+    (["frequencies", "--values", 5, "--low", 1], "No such option"),
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "message"), BAD)
-def test_bad_plan_is_one_line_and_status_2(tmp_path, path, value, message):
-    with pytest.raises(ParameterError) as error:
-        parse_plan(changed(path, value), where="p.toml")
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-    file = tmp_path / "p.toml"
-    file.write_text(tomli_w.dumps(changed(path, value)))
-    result = run("plan", file)
+@pytest.mark.parametrize(("task", "message"), BAD)
+def test_a_bad_task_is_one_line(task, message):
+    result = run(*task, *ASKED, "--epsilon", 1)
     assert result.exit_code == 2
+    assert message in result.stderr
     assert result.stderr.count("\n") == 1
 
 
-def test_unreadable_files(tmp_path):
-    path = tmp_path / "p.toml"
-    path.write_bytes(b"title = ")
-    assert "not valid TOML" in run("plan", path).stderr
-    assert "plan file" in run("plan", tmp_path / "none.toml").stderr
-    assert run("plan", path, "--figure", "gif").exit_code == 2
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ([], "epsilon is missing"),
+        (["--epsilon", 0], "epsilon = 0.0"),
+        (["--epsilon", 1, "-n", 2.5], "population.users = 2.5"),
+        (["--epsilon", 1, "--minimum-batch", 10**6], "population.minimum_batch = 1000000"),
+        (["--epsilon", 1, "--participation", "85%"], "participation = '85%': wanted a number"),
+        (["--epsilon", 1, "--delta", 1], "delta = 1.0"),
+        (["--epsilon", 1, "--rounds", 1.5], "rounds = 1.5"),
+        (["--epsilon", 1, "--most-bits", 0], "limit = 0"),
+        (["--epsilon", 1, "--most-eps0", -1], "local = -1.0"),
+        (["--epsilon", 1, "--plot", "p.gif"], "plot = 'p.gif'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path, more, message):
+    result = run("frequencies", "--values", 5, *ASKED, *more, "-o", tmp_path / "d.toml")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------------ one mechanism, as given
+
+
+def test_a_mechanism_becomes_a_file_that_account_accepts(tmp_path):
+    out = tmp_path / "d.toml"
+    more = ["--minimum-batch", 100, "--participation", 0.9, "--epsilon", 2, "--rounds", 2]
+    result = run(*KRR, *more, "-o", out)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == f"wrote {out}; next: shuffledp account {out}\n"
+    found = load(out).deployment
+    assert found.title == "k-rr, k = 5, eps0 = 2, 1,000 users"
+    assert (found.population.minimum_batch, found.population.participation) == (100, 0.9)
+    assert (found.target.delta, found.target.at_most) == (1e-6, 2.0)
+    assert found.accounting.rounds == 2
+    assert found.randomizer == {"name": "k-rr", "k": 5, "eps0": 2.0}
+    assert parse(tomllib.loads(run(*KRR).stdout), where="t").population.users == 1000
+
+
+def test_a_file_that_is_there_is_not_written_over(tmp_path):
+    there, link, folder = tmp_path / "d.toml", tmp_path / "l.toml", tmp_path / "f"
+    there.write_text("mine")
+    link.symlink_to(tmp_path / "nowhere.toml")
+    folder.mkdir()
+    for out in (there, link, folder):
+        result = run(*KRR, "-o", out)
+        assert result.exit_code == 2
+        assert "wanted a new name; that file is there already" in result.stderr
+        assert result.stderr.count("\n") == 1
+    assert there.read_text() == "mine"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.toml", "f", "l.toml"]
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "examples" / "plans").glob("*.toml")), ids=lambda p: p.stem
+    ("args", "message"),
+    [
+        (KRR[:-2], "delta is missing"),
+        ([*KRR[:5], "--delta", "1e-6"], "n is missing: wanted -n"),
+        ([*KRR, "--minimum-batch", 2000], "population.minimum_batch = 2000: wanted at most"),
+        ([*KRR, "--rounds", 0], "accounting.rounds = 0"),
+        ([*KRR, "--most-bits", 3], "most_bits = 3: wanted none with a mechanism"),
+        ([*KRR[:2], 1, *KRR[3:]], "k = 1"),
+    ],
 )
-def test_examples_are_valid(path):
-    assert load_plan(path).content.hidden >= 1
+def test_what_account_would_refuse_is_refused(tmp_path, args, message):
+    result = run(*args, "-o", tmp_path / "d.toml")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_written_tables_come_back():
-    table = {
-        "title": 'a "b" \\ c\n\u00e9',
-        "x": {"y": [1, 2.5, True], "z": {"w": -1e-9}},
-        "list": [{"name": "a", "inner": {"k": 1}}, {"name": "b"}],
-        "last": 1e300,
+# --------------------------------------------------------------------------------- what it writes
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda text: text.split('"')[1])
+def test_every_mechanism_is_written_and_read_back(mechanism):
+    table = tomllib.loads(mechanism)
+    tables = {
+        "title": 'a "b" \\ c',
+        "population": {"users": 100},
+        "randomizer": table,
+        "target": {"delta": 1e-6},
     }
-    assert tomllib.loads(tomli_w.dumps(table)) == table
+    found = parse(tomllib.loads(deployment_text(tables)), where="t.toml")
+    assert found.title == tables["title"]
+    assert found.randomizer == checked_randomizer(table)
+
+
+def test_every_key_is_explained_by_its_description():
+    tables = {
+        "title": "t",
+        "population": {"users": 1000},
+        "randomizer": {"name": "binary-rr", "eps0": 1.0},
+        "target": {"delta": 1e-6},
+    }
+    text = deployment_text(tables)
+    words = " ".join(text.replace("#", " ").split())
+    for model in (Population, Target, Accounting):
+        for key, field in model.model_fields.items():
+            assert f"{key} = " in text
+            assert field.description in words
+    # What is switched off is what holds if it is not said.
+    on = text.replace("# colluding", "colluding").replace("# rounds", "rounds")
+    on = on.replace("# trust", "trust").replace("# rtol", "rtol")
+    said = parse(tomllib.loads(on), where="t")
+    assert said.accounting.model_fields_set == {"rounds", "trust", "rtol"}
+    assert said == parse(tomllib.loads(text), where="t")
+
+
+def test_no_deployment_no_file():
+    tables = {
+        "title": "t",
+        "population": {"users": 0},
+        "randomizer": {"name": "binary-rr", "eps0": 1.0},
+        "target": {"delta": 1e-6},
+    }
+    with pytest.raises(ParameterError, match=r"population\.users = 0"):
+        deployment_text(tables)

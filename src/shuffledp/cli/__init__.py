@@ -21,7 +21,7 @@ EPILOG = """\b
 A first run:
   shuffledp list mechanisms
   shuffledp epsilon k-rr --k 10 --eps0 4 -n 10000 --delta 1e-6
-  shuffledp init
+  shuffledp plan k-rr --k 10 --eps0 4 -n 10000 --delta 1e-6 -o deployment.toml
   shuffledp account deployment.toml
   shuffledp verify deployment.certificate.json
 
@@ -37,16 +37,11 @@ _MODULES = {
     "epsilon": "numbers",
     "delta": "numbers",
     "calibrate": "calibrate",
-    "compare": "compare",
     "plan": "plan",
-    "init": "init",
     "account": "files",
     "verify": "files",
-    "registry": "registry",
     "audit": "audit",
     "run": "run",
-    "simulate": "run",
-    "estimate": "run",
     "page": "page",
     "list": "lists",
 }

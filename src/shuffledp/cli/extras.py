@@ -48,12 +48,7 @@ def load_deployment() -> ModuleType:
 
 def load_planning() -> ModuleType:
     """``shuffledp.deployment.plan`` (pydantic)."""
-    return _load("shuffledp.deployment.plan", "a plan file", "account")
-
-
-def load_template() -> ModuleType:
-    """``shuffledp.deployment.template`` (pydantic)."""
-    return _load("shuffledp.deployment.template", "a deployment file", "account")
+    return _load("shuffledp.deployment.plan", "a plan", "account")
 
 
 def load_certificate() -> ModuleType:

@@ -1,30 +1,20 @@
-"""``shuffledp account``, ``verify`` and ``schema``: deployments and certificates."""
+"""``shuffledp account`` and ``verify``: deployments and certificates."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shuffledp import _check
 from shuffledp.cli import report
-from shuffledp.cli.crowd import Asked, account_crowds
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
-from shuffledp.cli.folder import (
-    FIGURES,
-    figure_option,
-    figure_writer,
-    files_in,
-    out_option,
-    refuse_others,
-    text_writer,
-)
 from shuffledp.cli.given import files_given
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.progress import progress, teller
@@ -43,23 +33,30 @@ from shuffledp.cli.review import (
     verify_text,
     warned,
 )
-from shuffledp.cli.text import end_text, print_json
+from shuffledp.cli.text import end_text, print_json, say_unshown
+from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
-from shuffledp.review import Entry, Verified
+from shuffledp.outputs import Outputs
+from shuffledp.review import Audited, Entry, Verified
 from shuffledp.values.verdicts import headline
 
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
 
 
-@click.command(short_help="Account for deployments: table, certificate, figure.")
+@click.command(short_help="Account for deployments: table, certificate, report.")
 @click.argument("named", nargs=-1, required=True, metavar="DEPLOYMENT.toml...")
-@out_option
-@figure_option
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIRECTORY",
+    help="Where certificates go; made if needed.  [default: .]",
+)
+@click.option("--plot", metavar="FILE", help="A picture: .png, .svg or .pdf.")
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print the certificate (a list of several) and nothing else; files only with --out.",
+    help="Print the certificate (a list of several) and nothing else; files only with --output.",
 )
 @report_option
 @verify_option
@@ -69,8 +66,8 @@ HOLDS, FAILS, UNDECIDED = 0, 1, 3
 def account(
     ctx: click.Context,
     named: tuple[str, ...],
-    out: str | None,
-    figure: str,
+    output: str | None,
+    plot: str | None,
     as_json: bool,
     reports: tuple[str, ...],
     verified: bool,
@@ -83,11 +80,11 @@ def account(
     input, whose outputs are named after stdin.
 
     For each file: a table of central eps as it runs now, at the minimum batch and if the shuffler
-    fails, with theorem and assumptions; DIRECTORY/NAME.certificate.json, which `shuffledp verify`
-    checks; and DIRECTORY/NAME.png, eps over n. Several files also give comparison.png. --report
-    writes all of it in plain words, for a reviewer to sign. No file is written before all are
-    computed; a certificate of that name is replaced if it is of the same deployment file, else
-    refused.
+    fails, with theorem and assumptions; and DIRECTORY/NAME.certificate.json, which `shuffledp
+    verify` checks. --plot draws eps over n, of several files in one picture. --report writes all of
+    it in plain words, for a reviewer to sign; FILE.yaml is an entry for the public registry
+    (registry.opendp.org) instead. No file is written before all are computed; a certificate of that
+    name is replaced if it is of the same deployment file, else refused.
 
     \b
     A deployment file:
@@ -119,68 +116,190 @@ def account(
     A file with tables [[group]], each with users and randomizer, in place of [population] and
     [randomizer] is a crowd: all of it says what each group's members get.
     """  # noqa: D301
-    _check.choice("figure", figure, FIGURES)
-    check_reports(reports)
+    if plot is not None:
+        load_plots().check_suffix("plot", plot)
     if audits and not reports:
         raise ParameterError("audit: wanted --report beside it, which has the audit as a section")
-    asked = Asked(
-        out, figure, reports, silenced(no_warn), as_json=as_json, verified=verified, audits=audits
-    )
-    with files_given(named, ending=".toml", what="deployment file") as given:
-        files = given.paths
-        crowds = [load_deployment().is_crowd(file) for file in files]
-        if any(crowds) and not all(crowds):
-            one, other = (Path(files[crowds.index(kind)]).name for kind in (True, False))
-            raise ParameterError(
-                f"{one} is a crowd of groups and {other} is not: wanted files of one kind at a time"
-            )
-        if audits and any(crowds):
-            raise ParameterError("audit: wanted a deployment of one mechanism, not a crowd")
-        checks = account_crowds(files, asked) if any(crowds) else _account_all(files, asked)
-        ctx.exit(_status([check for found in checks for check in found]))
-
-
-def _account_all(files: tuple[str, ...], asked: Asked) -> list[Sequence[Any]]:
-    """All but crowds; the verifier's checks of each, if they were wanted."""
-    out, figure, reports, off = asked.out, asked.figure, asked.reports, asked.off
-    if asked.verified:
+    off = silenced(no_warn)
+    if verified:
         load_verifier()  # what is missing is said before the work
-    sources = _load_all(files)
-    audited = audits_of(asked.audits, sources)
-    directory = None if out is None and asked.as_json else Path(out or ".")
-    plots = load_plots() if figure != "none" and directory is not None else None
-    names = [] if directory is None else _names(sources, figure)
+    with files_given(named, ending=".toml", what="deployment file") as given:
+        check_reports(reports, several=len(given.paths) > 1)
+        sources = _load_all(given.paths)
+        if plot is not None and len(sources) > 1:
+            _check_comparable(sources)
+        audited = audits_of(audits, sources)
+        directory = None if output is None and as_json else Path(output or ".")
+        with _files_in(
+            directory, sources, [*given.paths, *audits], plot=plot, reports=reports
+        ) as held:
+            done = _account_all(sources, audited, plot=plot, reports=reports, verified=verified)
+            for one in done if directory is not None else ():
+                held.write(directory / _named(one.source), one.text)  # type: ignore[operator]
+            if plot is not None:
+                plots = load_plots()
+                say_unshown(plots.save(_figure(done), held.path(plot)))
+            for path in reports:
+                pictured = plot if len(done) == 1 else None
+                entries = [_entry(one, path, pictured, off) for one in done]
+                held.write(path, report_text(path, entries))
+    _print_done(done, off, as_json=as_json)
+    if directory is not None and not as_json:
+        written = [directory / _named(one.source) for one in done]
+        report.print_written([*written, *map(Path, filter(None, [plot, *reports]))])
+    ctx.exit(_status([check for one in done if one.verified for check in one.verified.checks]))
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A deployment, or a crowd of groups, and what was found for it."""
+
+    source: Any
+    account: Any
+    certificate: Any
+    curve: Any
+    audited: Sequence[Audited] = ()
+    verified: Verified | None = None
+
+    @property
+    def crowd(self) -> bool:
+        """Whether the file has groups."""
+        return self.certificate.crowd
+
+    @property
+    def labels(self) -> list[str]:
+        """Each mechanism in a few words."""
+        deployment = self.account.deployment
+        every = deployment.group if self.crowd else [deployment]
+        return [mechanism_label(one.randomizer) for one in every]
+
+    @property
+    def text(self) -> str:
+        """The certificate's file."""
+        return load_certificate().to_json(self.certificate)
+
+    def figure(self) -> Any:
+        """eps or delta over n."""
+        plots = load_plots()
+        if self.crowd:
+            return plots.crowd_figure(self.account, labels=self.labels)
+        return plots.account_figure(self.account, self.curve, label=self.labels[0])
+
+
+def _load_all(files: Sequence[str]) -> list[Any]:
+    deployments = load_deployment()
+    sources = [
+        deployments.load_crowd(file)
+        if deployments.is_crowd(file)
+        else deployments.load(file, sums=True, widened=True)
+        for file in files
+    ]
+    stem, times = Counter(source.stem for source in sources).most_common(1)[0]
+    if times > 1:
+        raise ParameterError(f"file name {stem!r} is given {times} times: wanted different names")
+    return sources
+
+
+def _check_comparable(sources: Sequence[Any]) -> None:
+    """ParameterError for deployments that one picture cannot hold."""
+    if any(hasattr(source.deployment, "group") for source in sources):
+        raise ParameterError("plot: wanted one file at a time, with a crowd of groups among them")
+    if len({source.deployment.target.quantity for source in sources}) > 1:
+        raise ParameterError("plot: wanted files that all bound eps, or all delta")
+
+
+def _named(source: Any) -> str:
+    return f"{source.stem}.certificate.json"
+
+
+@contextlib.contextmanager
+def _files_in(
+    directory: Path | None,
+    sources: Sequence[Any],
+    inputs: Iterable[str],
+    *,
+    plot: str | None,
+    reports: Sequence[str],
+) -> Iterator[Outputs]:
+    """What is written: certificates in a directory, which is made if needed, and files elsewhere.
+
+    ParameterError where a certificate would replace one of something else. A directory that was
+    made for files that are then not written, whatever the reason, is removed.
+    """
+    places = [] if directory is None else [directory / _named(source) for source in sources]
+    outputs: list[tuple[str, str | None]] = [("output", str(place)) for place in places]
+    outputs += [("plot", plot), *(("report", path) for path in reports)]
     with (
-        files_in(
-            directory,
-            names,
-            inputs=[*files, *asked.audits],
-            more=[("report", path) for path in reports],
-        ) as held,
-        progress("accounting") as status,
+        _made(directory) if directory is not None else contextlib.nullcontext(),
+        files_written(outputs, inputs=inputs) as held,
     ):
-        if directory is not None:
-            refuse_others(directory, sources)
-        draw = plots is not None or (bool(reports) and figure != "none")
-        done = []
-        for k, source in enumerate(sources, 1):
+        for place, source in zip(places, sources, strict=False):
+            said = f"output = {str(directory)!r}", "another --output"
+            load_certificate().refuse_other(place, *said, deployment=source.path.name)
+        yield held
+
+
+@contextlib.contextmanager
+def _made(directory: Path) -> Iterator[None]:
+    """Make it and what is missing above it; of these remove what is empty if the command fails."""
+    missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    try:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            words = f"{unreadable(error)}; wanted a directory to write to"
+            raise ParameterError(f"output = {str(directory)!r}: {words}") from None
+        yield
+    except BaseException:  # Ctrl-C too
+        for folder in missing:
+            with contextlib.suppress(OSError):  # somebody else's files are in it
+                folder.rmdir()
+        raise
+
+
+def _account_all(
+    sources: Sequence[Any],
+    audited: Sequence[Sequence[Audited]],
+    *,
+    plot: str | None,
+    reports: Sequence[str],
+    verified: bool,
+) -> list[_Done]:
+    # A curve takes longer than all the rest: Markdown has a picture where one is written.
+    draw = plot is not None or any(path.lower().endswith((".html", ".htm")) for path in reports)
+    done = []
+    with progress("accounting") as status:
+        for k, (source, found) in enumerate(zip(sources, audited, strict=True), 1):
             of = f"{k} of {len(sources)}, " if len(sources) > 1 else ""
             tell = teller(status, f"{of}{source.stem}")
-            done.append(_account_for(source, draw=draw, verified=asked.verified, tell=tell))
-        if directory is not None:
-            for name, write in _writers(done, plots, figure).items():
-                write(held.path(directory / name))
-        for path in reports:
-            pictures = directory if plots is not None else None
-            entries = [
-                replace(_entry(one, path, pictures, figure, off), audited=found)
-                for one, found in zip(done, audited, strict=True)
-            ]
-            held.write(path, report_text(path, entries))
-    _print_done(done, off, as_json=asked.as_json)
-    if directory is not None and not asked.as_json:
-        report.print_written([*(directory / name for name in names), *map(Path, reports)])
-    return [one.verified.checks for one in done if one.verified]
+            done.append(_account_for(source, found, draw=draw, verified=verified, tell=tell))
+    return done
+
+
+def _account_for(
+    source: Any,
+    audited: Sequence[Audited],
+    *,
+    draw: bool,
+    verified: bool,
+    tell: Callable[[str], None],
+) -> _Done:
+    deployments, certificates = load_deployment(), load_certificate()
+    crowd = isinstance(source, deployments.CrowdFile)
+    make = deployments.account_crowd if crowd else deployments.account
+    found = make(source.deployment, report=tell)
+    curve = deployments.curve_over_n(found, report=tell) if draw and not crowd else None
+    certificate = certificates.issue(source, found)
+    said = verify_text(certificates.to_json(certificate), source, tell) if verified else None
+    return _Done(source, found, certificate, curve, audited, said)
+
+
+def _figure(done: Sequence[_Done]) -> Any:
+    """The picture of one deployment, or of several that are compared."""
+    if len(done) == 1:
+        return done[0].figure()
+    accounts, curves = [one.account for one in done], [one.curve for one in done]
+    return load_plots().comparison_figure(accounts, curves)
 
 
 def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) -> None:
@@ -190,41 +309,70 @@ def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) ->
         file = one.source.path.name if several else ""
         print_cautions(warned(one.certificate, off), file=file)
     if as_json:
-        to_dict = load_certificate().to_dict
-        content = [to_dict(one.certificate) for one in done]
+        content = [load_certificate().to_dict(one.certificate) for one in done]
         print_json(content if several else content[0])
         return
     for one in done:
-        report.print_account(one.source, one.account, one.certificate)
+        if one.crowd:
+            report.print_crowd(one.source, one.account, one.certificate, one.labels)
+        else:
+            report.print_account(one.source, one.account, one.certificate)
         if one.verified is not None:
             click.echo(headline([check.verdict for check in one.verified.checks]) + "\n")
-    if several:
+    if several and not any(one.crowd for one in done):
         report.print_comparison([one.account for one in done])
 
 
-def _entry(one: _Done, path: str, pictures: Path | None, figure: str, off: frozenset[str]) -> Entry:
-    """A deployment of a report; ``pictures`` is where its figure is written, if it is."""
-    picture = None if pictures is None else pictures / f"{one.source.stem}.{figure}"
+def _entry(one: _Done, path: str, pictured: str | None, off: frozenset[str]) -> Entry:
+    """A deployment of a report; ``pictured`` is where its figure is written, if it is."""
+    drawn = one.curve is not None or one.crowd
     return Entry(
         certificate=one.certificate,
-        certificate_file=f"{one.source.stem}.certificate.json",
-        certificate_sha256=sha256(load_certificate().to_json(one.certificate)),
-        labels=[mechanism_label(one.account.deployment.randomizer)],
+        certificate_file=_named(one.source),
+        certificate_sha256=sha256(one.text),
+        labels=one.labels,
         cautions=warned(one.certificate, off),
         silenced=sorted(off),
-        drawing=_drawing(one),
-        picture=None if picture is None else beside(picture, path),
+        drawing=load_plots().svg(one.figure()) if drawn else None,
+        picture=None if pictured is None else beside(Path(pictured), path),
         verified=one.verified,
+        audited=one.audited,
     )
 
 
-def _drawing(one: _Done) -> bytes | None:
-    """The figure of a report."""
-    if one.curve is None:
-        return None
-    plots = load_plots()
-    label = mechanism_label(one.account.deployment.randomizer)
-    return plots.svg(plots.account_figure(one.account, one.curve, label=label))
+def report_of(text: str, *, stem: str) -> tuple[str, str, str]:
+    """What ``account`` writes of a deployment file that is not one yet.
+
+    Parameters
+    ----------
+    text : str
+        The deployment file's text.
+    stem : str
+        Its name, without an ending.
+
+    Returns
+    -------
+    tuple of str
+        The report as HTML, the certificate as JSON, and a line with the end it certifies.
+    """
+    with tempfile.TemporaryDirectory(prefix="shuffledp-") as folder:
+        path = Path(folder) / f"{stem}.toml"
+        path.write_bytes(text.encode())
+        try:
+            source = load_deployment().load(path, sums=True, widened=True)
+        except ParameterError as error:
+            raise ParameterError(str(error).removeprefix(f"{path}: ")) from None
+        done = _account_for(source, (), draw=True, verified=False, tell=lambda _: None)
+    entry = _entry(done, "report.html", None, frozenset())
+    now = done.account.situations[0]
+    upper = end_text(now.composed or now.bound, up=True, digits=8)
+    rounds = source.deployment.accounting.rounds
+    line = "no finite upper end" if upper == "none" else f"eps <= {upper} nats"
+    line += f" after {rounds:,} rounds" if rounds > 1 else ""
+    return report_text("report.html", [entry]), done.text, line
+
+
+# -------------------------------------------------------------------------------------- verify
 
 
 @click.command(short_help="Check certificates: compute their numbers again.")
@@ -237,6 +385,7 @@ def _drawing(one: _Done) -> bytes | None:
 @click.option(
     "--table", metavar="FILE", help="Estimates of a run the certificate must be of (their sha256)."
 )
+@click.option("-v", "--verbose", is_flag=True, help="List every claim, and what is not checked.")
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON, nothing else.")
 @click.pass_context
 def verify(
@@ -244,6 +393,7 @@ def verify(
     named: tuple[str, ...],
     deployment: str | None,
     table: str | None,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Check every claim of a certificate, by ball arithmetic.
@@ -251,7 +401,7 @@ def verify(
     The numbers are recomputed from the mechanism's definition in ball arithmetic (python-flint),
     with more bits and finer cells than when they were issued. Theorems, assumptions, privacy unit
     and neighbouring relation are compared with what the verifier itself knows of the mechanism.
-    What is not checked is listed. Theorems are cited, not proved again.
+    Theorems are cited, not proved again; -v lists every claim and what is not checked.
 
     Of several, each is checked. A folder stands for the files *.certificate.json in it, a pattern
     for those that match, and - for standard input.
@@ -282,7 +432,7 @@ def verify(
                 left = verifier.not_checked(file, deployment=deployment, table_hash=of_table)
             every.append(checks)
             if not as_json:
-                report.print_checks(name, checks, left)
+                report.print_checks(name, checks, left, verbose=verbose)
         if as_json:
             found = [[check.to_dict() for check in checks] for checks in every]
             several = [
@@ -290,8 +440,6 @@ def verify(
                 for name, checks in zip(given.names, found, strict=True)
             ]
             print_json(several if len(files) > 1 else found[0])
-        elif len(files) > 1:
-            report.print_verdicts(given.names, every)
         ctx.exit(_status([check for checks in every for check in checks]))
 
 
@@ -300,97 +448,6 @@ def _status(checks: Sequence[Any]) -> int:
     if "does not hold" in verdicts:
         return FAILS
     return UNDECIDED if "undecided" in verdicts else HOLDS
-
-
-# ------------------------------------------------------------------------------------- account
-
-
-@dataclass(frozen=True)
-class _Done:
-    source: Any
-    account: Any
-    curve: Any
-    certificate: Any
-    verified: Verified | None = None
-
-
-def _load_all(files: tuple[str, ...]) -> list[Any]:
-    deployments = load_deployment()
-    sources = [deployments.load(file, sums=True, widened=True) for file in files]
-    stem, times = Counter(source.stem for source in sources).most_common(1)[0]
-    if times > 1:
-        raise ParameterError(f"file name {stem!r} is given {times} times: wanted different names")
-    return sources
-
-
-def _account_for(source: Any, *, draw: bool, verified: bool, tell: Callable[[str], None]) -> _Done:
-    deployments, certificates = load_deployment(), load_certificate()
-    found = deployments.account(source.deployment, report=tell)
-    curve = deployments.curve_over_n(found, report=tell) if draw else None
-    certificate = certificates.issue(source, found)
-    said = verify_text(certificates.to_json(certificate), source, tell) if verified else None
-    return _Done(source, found, curve, certificate, said)
-
-
-def report_of(text: str, *, stem: str) -> tuple[str, str, str]:
-    """What ``account`` writes of a deployment file that is not one yet.
-
-    Parameters
-    ----------
-    text : str
-        The deployment file's text.
-    stem : str
-        Its name, without an ending.
-
-    Returns
-    -------
-    tuple of str
-        The report as HTML, the certificate as JSON, and a line with the end it certifies.
-    """
-    with tempfile.TemporaryDirectory(prefix="shuffledp-") as folder:
-        path = Path(folder) / f"{stem}.toml"
-        path.write_bytes(text.encode())
-        try:
-            source = load_deployment().load(path, sums=True, widened=True)
-        except ParameterError as error:
-            raise ParameterError(str(error).removeprefix(f"{path}: ")) from None
-        done = _account_for(source, draw=True, verified=False, tell=lambda _: None)
-    entry = _entry(done, "report.html", None, "none", frozenset())
-    now = done.account.situations[0]
-    upper = end_text(now.composed or now.bound, up=True, digits=8)
-    rounds = source.deployment.accounting.rounds
-    line = "no finite upper end" if upper == "none" else f"eps <= {upper} nats"
-    line += f" after {rounds:,} rounds" if rounds > 1 else ""
-    return report_text("report.html", [entry]), load_certificate().to_json(done.certificate), line
-
-
-def _names(sources: Sequence[Any], kind: str) -> list[str]:
-    """What ``account`` writes: ``_writers`` makes the same, once there is something to write."""
-    names = []
-    for source in sources:
-        names += [f"{source.stem}.certificate.json", f"{source.stem}.{kind}"]
-    one_kind = len({source.deployment.target.quantity for source in sources}) == 1
-    if len(sources) > 1 and one_kind:
-        names.append(f"comparison.{kind}")
-    return [name for name in dict.fromkeys(names) if kind != "none" or not name.endswith(".none")]
-
-
-def _writers(done: list[_Done], plots: Any, kind: str) -> dict[str, Callable[[Path], None]]:
-    """File name -> what writes it."""
-    found: dict[str, Callable[[Path], None]] = {}
-    to_json = load_certificate().to_json
-    for one in done:
-        text = to_json(one.certificate)
-        found[f"{one.source.stem}.certificate.json"] = text_writer(text)
-        if plots is not None:
-            label = mechanism_label(one.account.deployment.randomizer)
-            drawn = plots.account_figure(one.account, one.curve, label=label)
-            found[f"{one.source.stem}.{kind}"] = figure_writer(plots, drawn, kind)
-    same_kind = len({one.account.deployment.target.quantity for one in done}) == 1
-    if plots is not None and len(done) > 1 and same_kind:
-        drawn = plots.comparison_figure([o.account for o in done], [o.curve for o in done])
-        found.setdefault(f"comparison.{kind}", figure_writer(plots, drawn, kind))
-    return found
 
 
 def _digest(name: str, path: str, what: str) -> str:

@@ -65,6 +65,8 @@ class MechanismCommand(click.Command):
         The command's own, whatever the mechanism.
     partial : bool
         Parameters may be missing, and have no defaults: what is not given is not in the table.
+    tasks : mapping, optional
+        Other first words that the command takes: what makes the options of one, and its summary.
     """
 
     def __init__(
@@ -76,12 +78,14 @@ class MechanismCommand(click.Command):
         example: str,
         options: Sequence[click.Option],
         partial: bool = False,
+        tasks: Mapping[str, tuple[Callable[[str], list[click.Option]], str]] | None = None,
     ) -> None:
         words = f"{summary}\n\n\b\nExample:\n  {example}"
         super().__init__(
             name, callback=self._run, params=[_Named(["mechanism"]), *options], help=words
         )
         self._action, self._partial = action, partial
+        self._tasks = {} if tasks is None else tasks
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the mechanism first; without a word the command is a question, not a mistake."""
@@ -89,17 +93,22 @@ class MechanismCommand(click.Command):
             click.echo(ctx.get_help(), color=ctx.color)
             ctx.exit()
         if args and not args[0].startswith("-"):
+            known = self.names()
             name = spelled(args[0])
             # A shell that asks how a word may go on has typed half a name.
-            if name in names() or not ctx.resilient_parsing:
-                ctx.meta[_NAMED] = known_name("mechanism", name, names())
+            if name in known or not ctx.resilient_parsing:
+                ctx.meta[_NAMED] = known_name("mechanism", name, known)
                 args = [name, *args[1:]]
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The mechanism's own options, once it is named, before the command's."""
         name = ctx.meta.get(_NAMED)
-        own = [] if name is None else mechanism_options(name, partial=self._partial)
+        own: list[click.Option] = []
+        if name in self._tasks:
+            own = self._tasks[name][0](name)
+        elif name is not None:
+            own = mechanism_options(name, partial=self._partial)
         argument, *others = super().get_params(ctx)
         return [argument, *own, *others]
 
@@ -109,20 +118,25 @@ class MechanismCommand(click.Command):
         name = ctx.meta.get(_NAMED)
         if name is not None:
             formatter.write_paragraph()
-            formatter.write_text(f"{name}: {described(name).summary}.")
+            summary = self._tasks[name][1] if name in self._tasks else described(name).summary
+            formatter.write_text(f"{name}: {summary}.")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The mechanisms by what they are for, until one is named."""
         if ctx.meta.get(_NAMED) is not None:
             return
-        wide = max(map(len, names()))
+        wide = max(map(len, self.names()))
+        if self._tasks:
+            with formatter.section("Tasks"):
+                formatter.write_dl([(k.ljust(wide), says) for k, (_, says) in self._tasks.items()])
         for task, members in by_task(names()).items():
             with formatter.section(task):
                 formatter.write_dl([(one.ljust(wide), described(one).summary) for one in members])
 
     def _run(self, mechanism: str, **values: Any) -> Any:
-        keys = [one.name for one in parameters_of(described(mechanism))]
-        own = {key: values.pop(key) for key in keys}
+        context = click.get_current_context()
+        others = {one.name for one in super().get_params(context)}
+        own = {key: values.pop(key) for key in [*values] if key not in others}
         # Of what may be missing, None says that it is; a flag that is not set is no parameter.
         given = {
             key: value
@@ -131,13 +145,17 @@ class MechanismCommand(click.Command):
         }
         return self._action({"name": mechanism, **given}, **values)
 
+    def names(self) -> tuple[str, ...]:
+        """What the first word may be."""
+        return (*self._tasks, *names())
+
 
 class _Named(click.Argument):
     """The mechanism's name: completed by a shell from all of them."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        del ctx
-        return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        command = typing.cast(MechanismCommand, ctx.command)
+        return [CompletionItem(name) for name in command.names() if name.startswith(incomplete)]
 
 
 def names() -> tuple[str, ...]:

@@ -1,109 +1,197 @@
-"""``shuffledp plan``: every mechanism for a task at one central guarantee, by its error."""
+"""``shuffledp plan``: mechanisms for a task by their error, and the deployment file of one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+import dataclasses
+import os
+import shlex
+import typing
 from typing import Any
 
 import click
 
-from shuffledp import _check
 from shuffledp.cli.extras import load_planning, load_plots
-from shuffledp.cli.folder import (
-    FIGURES,
-    figure_option,
-    figure_writer,
-    files_in,
-    out_option,
-    text_writer,
-)
+from shuffledp.cli.mechanisms import MechanismCommand, mechanism_label, source_from_dict
 from shuffledp.cli.progress import progress, teller
-from shuffledp.cli.text import print_json
-from shuffledp.planner import Curves, Plan, errors_over_n
-from shuffledp.values.characters import visible
+from shuffledp.cli.text import print_json, say_unshown
+from shuffledp.cli.types import Number, Whole
+from shuffledp.cli.writing import files_written
+from shuffledp.errors import ParameterError, rejected
+from shuffledp.planner import TASKS, make_task
 
-_FACTORS, _FEW = (0.01, 0.1, 10.0), (0.1, 10.0)
-# For the errors at other n: a calibration begun is finished, and a plan with its figure is to take
-# a minute.
-_SECONDS = 8.0
+_SUMMARY = """Which mechanism is the most accurate at a certified central guarantee.
+
+The first word is a task: frequencies, mean, ranges or heavy-hitters. Every mechanism for it is
+calibrated to the same eps and delta, after all rounds and at the minimum batch. The table is by
+error to three digits, from the mechanisms' exact variances; of equal errors the fewest bits come
+first. --output writes the deployment file of the first that sends one noisy message a user.
+
+Or the first word is a mechanism: --output writes the deployment file of that one, as it is given,
+with every key explained. A file that is there is not written over."""
+_EXAMPLES = """shuffledp plan frequencies --values 50 -n 500000 --epsilon 1 --delta 1e-8
+  shuffledp plan mean --low 0 --high 24 -n 200000 --epsilon 2 --delta 1e-7 -o deployment.toml
+  shuffledp plan k-rr --k 50 --eps0 7.3 -n 500000 --delta 1e-8 -o deployment.toml"""
+_POPULATION = ("participation", "minimum_batch", "colluding")
+_NUMBERS: dict[Any, click.ParamType] = {int: Whole(), float: Number()}
 
 
-@click.command(short_help="Which mechanism is the most accurate at a central guarantee.")
-@click.argument("file", metavar="PLAN.toml")
-@out_option
-@figure_option
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print the plan as JSON and nothing else; files only with --out.",
-)
-def plan(file: str, out: str | None, figure: str, as_json: bool) -> None:
-    """Calibrate every mechanism for a task to the same certified central guarantee.
+def _plan(
+    description: dict[str, Any],
+    *,
+    n: Any,
+    output: str | None,
+    plot: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    population = {"users": n, **{key: given.pop(key) for key in _POPULATION}}
+    _check_given(n, given["delta"], output)
+    if plot is not None:
+        load_plots().check_suffix("plot", plot)
+    task = description["name"] in TASKS
+    with files_written([("output", output), ("plot", plot)]) as held:
+        if task:
+            made = _ranked(description, population, **given)
+            best = made.found.recommended
+            text = None if best is None else made.text(best)
+            if plot is not None and made.found.rows:
+                plots = load_plots()
+                say_unshown(plots.save(plots.picture(made.found), held.path(plot)))
+        else:
+            made = None
+            text = _as_given(description, population, plot=plot, as_json=as_json, **given)
+        if output is not None and text is not None:
+            held.write(output, text)
+    if as_json and made is not None:
+        print_json(made.found.to_dict())
+    elif made is not None or output is None:
+        click.echo(text if made is None else f"{made.found}\n", nl=False)
+    if output is not None and text is not None:
+        click.echo(f"wrote {output}; next: shuffledp account {shlex.quote(output)}", err=True)
 
-    A table by error to three digits (of equal ones the fewest bits first), from the mechanisms'
-    exact variances; DIRECTORY/NAME.deployment.toml, for `shuffledp account`: the first of them that
-    sends one noisy message a user; DIRECTORY/NAME.png, error over n. Below the table: what a
-    trusted server's noise would give at the same eps and delta after all rounds, the less of
-    Laplace noise at eps/rounds and Gaussian noise for all rounds together, and no shuffler.
 
-    \b
-    A plan file:
-      title = "Which page was opened last"
-      [task]
-      kind = "frequencies"     # mean, ranges, heavy-hitters
-      values = 50              # mean: low, high; heavy-hitters: bits
-      [population]             # as in a deployment file
-      users = 500_000
-      minimum_batch = 10_000
-      [target]
-      epsilon = 1.0            # after all rounds
-      delta = 1e-8
-      rounds = 12              # optional
-      [limits]                 # optional
-      bits_per_user = 64
-      eps0 = 4.0               # what a report alone may give away
-    """  # noqa: D301
-    _check.choice("figure", figure, FIGURES)
+def _check_given(n: Any, delta: Any, output: str | None) -> None:
+    """What a task and a mechanism both want; a file that is there may be edited by now."""
+    if n is None:
+        raise ParameterError("n is missing: wanted -n, the users who are asked for a report")
+    if delta is None:
+        raise ParameterError("delta is missing: wanted --delta, at which eps is bounded")
+    if output is not None and os.path.lexists(output):
+        raise rejected("output", output, "a new name; that file is there already")
+
+
+def _ranked(
+    description: dict[str, Any],
+    population: dict[str, Any],
+    *,
+    epsilon: Any,
+    delta: Any,
+    rounds: Any,
+    most_bits: Any,
+    most_eps0: Any,
+) -> Any:
+    """The plan of a task."""
     planning = load_planning()
-    loaded = planning.load_plan(file)
-    directory = None if out is None and as_json else Path(out or ".")
-    plots = load_plots() if figure != "none" and directory is not None else None
-    stem = loaded.path.stem
-    names = [f"{stem}.deployment.toml", *([] if plots is None else [f"{stem}.{figure}"])]
-    with files_in(directory, names, inputs=[file]) as held, progress("planning") as status:
-        tell = teller(status, stem)
-        found = planning.run_plan(loaded.content, report=tell)
-        writers: dict[str, Callable[[Path], None]] = {}
-        if found.recommended is not None:
-            text = planning.deployment_text(loaded.content, found.recommended)
-            writers[f"{stem}.deployment.toml"] = text_writer(text)
-        if plots is not None and found.rows:
-            drawn = plots.plan_figure(found, _curves(found, tell), title=loaded.content.title)
-            writers[f"{stem}.{figure}"] = figure_writer(plots, drawn, figure)
-        if directory is not None:
-            for name, write in writers.items():
-                write(held.path(directory / name))
-    if as_json:
-        print_json(found.to_dict())
-        return
-    click.echo(visible(loaded.content.title))
-    click.echo(str(found))
-    _say_written(directory, writers)
+    if epsilon is None:
+        raise ParameterError("epsilon is missing: wanted --epsilon, the central eps to meet")
+    about = {key: value for key, value in description.items() if key != "name"}
+    task = make_task(description["name"], **about)
+    with progress("planning") as status:
+        return planning.planned(
+            task,
+            title=task.label[0].upper() + task.label[1:],
+            population=population,
+            where="plan",
+            report=teller(status, task.name),
+            epsilon=epsilon,
+            delta=delta,
+            rounds=rounds,
+            limit=most_bits,
+            local=most_eps0,
+        )
 
 
-def _curves(found: Plan, tell: Callable[[str], None]) -> Curves:
-    """Errors at a few other n: fewer where a calibration takes seconds."""
-    factors = _FACTORS if found.rounds == 1 else _FEW
-    ns = [max(1, round(found.n * factor)) for factor in factors]
-    return errors_over_n(found, ns, report=tell, seconds=_SECONDS)
+def _as_given(
+    description: dict[str, Any],
+    population: dict[str, Any],
+    *,
+    plot: str | None,
+    as_json: bool,
+    epsilon: Any,
+    delta: Any,
+    rounds: Any,
+    **limits: Any,
+) -> str:
+    """The deployment file of one mechanism with its parameters."""
+    for name, value in {**limits, "plot": plot, "json": as_json or None}.items():
+        if value is not None:
+            wanted = f"none with a mechanism, for tasks alone: {', '.join(TASKS)}"
+            raise rejected(name, value, wanted)
+    table = source_from_dict(description).to_dict()
+    tables = {
+        "title": f"{mechanism_label(table)}, {population['users']:,} users",
+        "population": population,
+        "randomizer": table,
+        "target": {"delta": delta, "at_most": epsilon},
+        "accounting": {"rounds": rounds} if rounds != 1 else {},
+    }
+    return load_planning().deployment_text(tables)
 
 
-def _say_written(directory: Path | None, writers: dict[str, Any]) -> None:
-    if directory is None or not writers:
-        return
-    click.echo("\nwrote " + "\n      ".join(str(directory / name) for name in writers))
-    for name in writers:
-        if name.endswith(".deployment.toml"):
-            click.echo(f"next: shuffledp account {directory / name}")
+def _task_options(name: str) -> list[click.Option]:
+    """An option for each parameter of a task."""
+    kinds = typing.get_type_hints(TASKS[name])
+    return [
+        click.Option(
+            [f"--{one.name}"],
+            type=next(_NUMBERS[kind] for kind in _NUMBERS if kind in _either(kinds[one.name])),
+            required=one.default is dataclasses.MISSING,
+            help=one.metadata["words"],
+        )
+        for one in dataclasses.fields(TASKS[name])
+    ]
+
+
+def _summary_of(name: str) -> str:
+    return (TASKS[name].__doc__ or "").replace("``", "").rstrip(".")
+
+
+def _either(kind: Any) -> tuple[Any, ...]:
+    return typing.get_args(kind) or (kind,)
+
+
+plan = MechanismCommand(
+    "plan",
+    _plan,
+    summary=_SUMMARY,
+    example=_EXAMPLES,
+    tasks={name: (_task_options, _summary_of(name)) for name in TASKS},
+    options=(
+        click.Option(["-n", "--n"], type=Whole(), help="Users who are asked for a report."),
+        click.Option(
+            ["--participation"], type=Number(), help="Share of them whose report arrives."
+        ),
+        click.Option(
+            ["--minimum-batch"], type=Whole(), help="The shuffler releases no smaller batch."
+        ),
+        click.Option(
+            ["--colluding"], type=Number(), help="Share of a batch in league with the analyst."
+        ),
+        click.Option(["--epsilon"], type=Number(), help="Central eps to meet, in nats."),
+        click.Option(["--delta"], type=Number(), help="Central delta to meet."),
+        click.Option(
+            ["--rounds"],
+            type=Whole(),
+            default=1,
+            show_default=True,
+            help="Rounds in which every user takes part.",
+        ),
+        click.Option(["--most-bits"], type=Whole(), help="Bits that a user may send in a round."),
+        click.Option(
+            ["--most-eps0"], type=Number(), help="What a report alone may give away, in nats."
+        ),
+        click.Option(["-o", "--output"], metavar="FILE.toml", help="The deployment file."),
+        click.Option(["--plot"], metavar="FILE", help="A picture: .png, .svg or .pdf."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON and nothing else."),
+    ),
+)

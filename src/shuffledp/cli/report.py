@@ -35,11 +35,7 @@ def print_account(source: Any, account: Any, certificate: Any) -> None:
     sums = certificate.members[0].sums
     if sums is not None:
         click.echo(wrapped("  view        ", sums.seen))
-    click.echo(wrapped("  target      ", target_words(deployment)))
-    verdict = verdict_of(certificate)
-    if verdict is not None:
-        click.echo(wrapped("              ", f"{verdict.title.lower()}: {verdict.words}"))
-    click.echo(wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
+    _print_target(source, deployment, certificate)
     rounds = deployment.accounting.rounds
     if rounds > 1:
         click.echo("after one round")
@@ -55,6 +51,25 @@ def print_account(source: Any, account: Any, certificate: Any) -> None:
     click.echo()
 
 
+def print_crowd(source: Any, account: Any, certificate: Any, labels: Sequence[str]) -> None:
+    """Print what each group's members get, and what it rests on."""
+    deployment = account.deployment
+    click.echo(visible(deployment.title))
+    _print_target(source, deployment, certificate)
+    print_columns(_group_rows(account), left={0, 5})
+    for k, (label, member) in enumerate(zip(labels, account.members, strict=True)):
+        words = f"{label}; {member.situations[0].how}; {_alone(member)}"
+        click.echo(wrapped(f"  group {k}: ", words))
+    bounds = [b for m in account.members for s in m.situations for b in (s.bound, s.published) if b]
+    print_theorems(bounds)
+    _print_width(bounds, deployment)
+    click.echo("assumptions")
+    for words in once(a for b in bounds for a in b.assumptions):
+        click.echo(wrapped("  - ", words))
+    _print_group_notes(account)
+    click.echo()
+
+
 def print_theorems(bounds: Sequence[Bound]) -> None:
     """Each theorem once."""
     click.echo("theorems")
@@ -65,11 +80,70 @@ def print_theorems(bounds: Sequence[Bound]) -> None:
                 click.echo(wrapped(f"  {end}  {theorem.key}: ", words, hang=9))
 
 
+def _print_target(source: Any, deployment: Any, certificate: Any) -> None:
+    """What is asked for, whether it is met, and of which file this is."""
+    click.echo(wrapped("  target      ", target_words(deployment)))
+    verdict = verdict_of(certificate)
+    if verdict is not None:
+        click.echo(wrapped("              ", f"{verdict.title.lower()}: {verdict.words}"))
+    click.echo(wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
+
+
+def _group_rows(account: Any) -> list[list[str]]:
+    """A line a group: among all groups, and among the users of its own mechanism."""
+    word, digits = _shown(account.deployment)
+    head = [f"{word} >=", f"{word} <=", "own group <=", "upper by"]
+    rows = [["group", "users", *head]]
+    everything = zip(account.deployment.group, account.members, account.own, strict=True)
+    for k, (group, member, own) in enumerate(everything):
+        now = member.situations[0].bound
+        ends = [
+            end_text(now, up=False, digits=digits),
+            *(end_text(bound, up=True, digits=digits) for bound in (now, own)),
+        ]
+        key = "" if now.upper_theorem is None else now.upper_theorem.key
+        rows.append([str(k), f"{group.users:,}", *ends, key])
+    return rows
+
+
+def _shown(deployment: Any) -> tuple[str, int]:
+    """How what is bounded is called, and to how many digits it is shown."""
+    return ("eps", 6) if deployment.target.quantity == "epsilon" else ("delta", 4)
+
+
+def _alone(member: Any) -> str:
+    """What is left where the shuffler fails."""
+    word, digits = _shown(member.deployment)
+    left = f"{word} <= {end_text(member.situations[-1].bound, up=True, digits=digits)}"
+    local = "no pure eps0"
+    if math.isfinite(member.eps0):
+        local = f"eps0 = {outward(member.eps0, up=True)} nats"
+    return f"local guarantee {local}; if the shuffler fails {left}"
+
+
+def _print_group_notes(account: Any) -> None:
+    _, digits = _shown(account.deployment)
+    for k, member in enumerate(account.members):
+        for situation in member.situations:
+            for note in situation.bound.notes:
+                click.echo(wrapped("note ", f"group {k}, {situation.name}: {note}"))
+        published = member.situations[0].published
+        if published is not None:
+            end = end_text(published, up=True, digits=digits)
+            click.echo(wrapped("note ", f"group {k}: published theorems alone give {end}"))
+    for k, guess in enumerate(account.estimates):
+        if guess is not None:
+            words = (
+                f"group {k}: published estimate {guess.value:.4g}, {guess.what} ({guess.source}): "
+                f"{guess.warning}"
+            )
+            click.echo(wrapped("note ", words))
+
+
 def _print_ends(deployment: Any, found: Sequence[tuple[Any, Bound, Bound | None]]) -> None:
     """Print a line a situation: both ends, what published theorems give, the upper theorem."""
     published = any(other is not None for _, _, other in found)
-    word = "eps" if deployment.target.quantity == "epsilon" else "delta"
-    digits = 6 if word == "eps" else 4
+    word, digits = _shown(deployment)
     ends = [f"{word} >=", f"{word} <=", *(["published <="] if published else [])]
     rows = [["situation", "n honest", *ends, "upper by"]]
     for s, bound, other in found:
@@ -102,16 +176,17 @@ def print_comparison(accounts: Sequence[Any]) -> None:
 def print_written(paths: Sequence[Path]) -> None:
     """Say what was written, and what to do with it."""
     click.echo("wrote " + "\n      ".join(str(path) for path in paths))
-    certificates = [path for path in paths if path.name.endswith(".certificate.json")]
-    for path in certificates:
-        click.echo(f"next: shuffledp verify {shlex.quote(str(path))}")
+    certificates = [str(path) for path in paths if path.name.endswith(".certificate.json")]
+    click.echo(f"next: shuffledp verify {shlex.join(certificates)}")
 
 
-def print_checks(file: str, checks: Sequence[Any], left: Sequence[str]) -> None:
-    """Print every check and its verdict, what was not checked, and a line for the exit status."""
-    click.echo(visible(file))
+def print_checks(file: str, checks: Sequence[Any], left: Sequence[str], *, verbose: bool) -> None:
+    """A line for the exit status; claims that do not hold, and all of them if it is wanted."""
+    click.echo(f"{visible(file)}: {headline([check.verdict for check in checks])}")
     scenario = None
     for check in checks:
+        if check.verdict == "holds" and not verbose:
+            continue
         if check.scenario != scenario:
             scenario = check.scenario
             click.echo(scenario)
@@ -119,21 +194,14 @@ def print_checks(file: str, checks: Sequence[Any], left: Sequence[str]) -> None:
         mark.append(visible(check.claim), style="default")
         _print(mark)
         click.echo(wrapped(" " * 19, check.how))
-    click.echo("not checked")
-    for words in left:
-        click.echo(wrapped("  - ", words))
-    click.echo(
-        "Theorems are cited, not proved again: that each analysis is valid and that the\n"
-        "pairs of inputs looked at dominate all others is what the certificate's sources say."
-    )
-    click.echo(headline([check.verdict for check in checks]))
-
-
-def print_verdicts(files: Sequence[str], every: Sequence[Sequence[Any]]) -> None:
-    """A line for each certificate, after all of them."""
-    click.echo()
-    for file, checks in zip(files, every, strict=True):
-        click.echo(f"{visible(file)}: {headline([check.verdict for check in checks])}")
+    if verbose:
+        click.echo("not checked")
+        for words in left:
+            click.echo(wrapped("  - ", words))
+        click.echo(
+            "Theorems are cited, not proved again: that each analysis is valid and that the\n"
+            "pairs of inputs looked at dominate all others is what the certificate's sources say."
+        )
 
 
 def _print_local(account: Any) -> None:
@@ -155,11 +223,7 @@ def _print_grounds(account: Any) -> None:
     each = [(s.bound, s.published, s.composed, s.composed_published) for s in account.situations]
     bounds = [found[k] for k in range(4) for found in each if found[k] is not None]
     print_theorems(bounds)
-    click.echo(
-        wrapped(
-            "numerical width ", width_words(_widths(bounds), account.deployment.accounting.rtol)
-        )
-    )
+    _print_width(bounds, account.deployment)
     click.echo("assumptions")
     for words in _assumed(account):
         if words == ONE_ROUND and account.deployment.accounting.rounds > 1:
@@ -186,8 +250,9 @@ def _assumed(account: Any) -> list[str]:
     return once([*said, *(w if w in usual else f"{name}: {w}" for name, w in asked)])
 
 
-def _widths(bounds: Sequence[Bound]) -> list[float]:
-    return [w for b in bounds for w in (b.lower_width, b.upper_width) if w is not None]
+def _print_width(bounds: Sequence[Bound], deployment: Any) -> None:
+    widths = [w for b in bounds for w in (b.lower_width, b.upper_width) if w is not None]
+    click.echo(wrapped("numerical width ", width_words(widths, deployment.accounting.rtol)))
 
 
 def target_words(deployment: Any) -> str:

@@ -30,12 +30,15 @@ from shuffledp.review import (
     to_html,
     to_markdown,
 )
+from shuffledp.review.registry import check_file_name, registry_entry
 
 _WRITERS: dict[str, Callable[[Any], str]] = {
     ".html": to_html,
     ".htm": to_html,
     ".md": to_markdown,
 }
+# An entry for the public registry of deployments, which is no report to sign.
+_REGISTRY = ".yaml"
 # What a build of packages sets, so that the same input gives the same bytes (reproducible-builds).
 _EPOCH = "SOURCE_DATE_EPOCH"
 _LAST_SECOND = 253402300799  # 9999-12-31, the last day that has a date of four digits
@@ -45,7 +48,8 @@ report_option = click.option(
     "reports",
     multiple=True,
     metavar="FILE",
-    help="Also write a report to sign, one file: .html (prints to PDF) or .md. May be repeated.",
+    help="A report to sign, one file: .html (prints to PDF) or .md; or .yaml, an entry for the "
+    "public registry. May be repeated.",
 )
 verify_option = click.option(
     "--verify",
@@ -69,11 +73,17 @@ no_warn_option = click.option(
 )
 
 
-def check_reports(paths: Sequence[str]) -> None:
+def check_reports(paths: Sequence[str], *, several: bool = False) -> None:
     """Refuse a report whose ending is not one that is written."""
+    endings = (*_WRITERS, _REGISTRY)
     for path in paths:
-        if Path(path).suffix.lower() not in _WRITERS:
-            raise rejected("report", path, f"a file name ending in {', '.join(_WRITERS)}")
+        ending = Path(path).suffix.lower()
+        if ending not in endings:
+            raise rejected("report", path, f"a file name ending in {', '.join(endings)}")
+        if ending == _REGISTRY:
+            check_file_name(Path(path).name, "report")
+            if several:
+                raise rejected("report", path, "one deployment for an entry of the registry")
 
 
 def silenced(names: Sequence[str]) -> frozenset[str]:
@@ -108,6 +118,14 @@ def verify_text(text: str, source: Any, tell: Callable[[str], None]) -> Verified
 
 def report_text(path: str, entries: Sequence[Any]) -> str:
     """The report as the file's ending asks for it."""
+    if Path(path).suffix.lower() == _REGISTRY:
+        (entry,) = entries
+        return registry_entry(
+            entry.certificate,
+            label=entry.label,
+            certificate_file=entry.certificate_file,
+            certificate_sha256=entry.certificate_sha256,
+        )
     return _WRITERS[Path(path).suffix.lower()](report(entries, date=_today()))
 
 
@@ -139,6 +157,8 @@ def audits_of(paths: Sequence[str], sources: Sequence[Any]) -> list[list[Audited
         file_digest = made_with.get("sha256") if isinstance(made_with, dict) else None
         used = False
         for place, source in enumerate(sources):
+            if hasattr(source.deployment, "group"):  # audits are of one mechanism
+                continue
             same = source.sha256 == file_digest
             table = source.deployment.randomizer
             if program is not None and not is_protocol(table) and table["name"] != GENERIC:

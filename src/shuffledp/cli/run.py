@@ -1,13 +1,12 @@
-"""``shuffledp run``, ``simulate`` and ``estimate``: the protocol on data."""
+"""``shuffledp run``: the protocol on data, repeated with seeds, or its collector's half alone."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ import click
 from shuffledp import _check
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_protocol
+from shuffledp.cli.mechanisms import mechanism_label, source_from_dict
 from shuffledp.cli.progress import Left, Progress, progress
 from shuffledp.cli.review import no_warn_option, print_cautions, silenced, warned
-from shuffledp.cli.text import print_json, say_unshown
+from shuffledp.cli.text import counted, print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
@@ -27,62 +27,13 @@ from shuffledp.outputs import check_folder
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 # Bytes below which there is no room to read and to shuffle.
 _SMALLEST_MEMORY = 128_000_000
+_MEMORY = "512MB"
 
-_ASKED = (
-    click.option(
-        "--range",
-        "ranges",
-        multiple=True,
-        metavar="LOW:HIGH",
-        help="Of the mechanism hierarchy: share with LOW <= value < HIGH; may be repeated.",
-    ),
-    click.option("--moments", type=Whole(), metavar="K", help="Of additive noise: moments 1 to K."),
-    click.option(
-        "--candidates", metavar="FILE", help="Of hashed text: what to count, one item a line."
-    ),
-    click.option("--simplex", is_flag=True, help="Post-process: nearest probabilities."),
-)
-_READ = (
-    click.option(
-        "--input",
-        "source",
-        metavar="FILE",
-        help="Parquet, CSV or JSON lines; a folder of such.",
-    ),
-    click.option("--input-glob", metavar="PATTERN", help="In place of --input: all that match."),
-    click.option(
-        "--type",
-        "kind",
-        type=click.Choice(["text", "integer", "number"]),
-        help="What values are read as, where they are stored as something else.",
-    ),
-    click.option("--encoding", default="utf-8", show_default=True, metavar="NAME", help="Of CSV."),
-    click.option("--delimiter", metavar="C", help="Of CSV.  [default: a comma; a tab in .tsv]"),
-    click.option("--no-header", is_flag=True, help="CSV without names: --column 1, 2, ..."),
-    click.option(
-        "--show-values", is_flag=True, help="Name the first value that is refused in the error."
-    ),
-    click.option(
-        "--column",
-        "columns",
-        multiple=True,
-        metavar="NAME",
-        help="Column of the file; of the mechanism joint once for each part.  [default: [data]'s]",
-    ),
-    click.option(
-        "--domain", metavar="FILE", help="Items in order, one a line, in place of [data]'s."
-    ),
-    *_ASKED,
-)
-
-
-def _options(several: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    """All of these options, in this order."""
-    return lambda command: functools.reduce(lambda made, one: one(made), several[::-1], command)
+_CSV = re.compile(r"(delimiter|encoding|header)=(.*?)(?:,(?=(?:delimiter|encoding|header)=)|$)")
 
 
 class _Read:
-    """What a deployment is run on: the options of ``_READ``, looked at before any work.
+    """What a deployment is run on, looked at before any work.
 
     Attributes
     ----------
@@ -99,60 +50,71 @@ class _Read:
         deployment: str,
         *,
         source: str | None,
-        input_glob: str | None,
-        kind: str | None,
-        encoding: str,
-        delimiter: str | None,
-        no_header: bool,
+        csv: str | None,
         show_values: bool,
-        columns: tuple[str, ...],
         domain: str | None,
-        candidates: str | None,
-        top: int | None = None,
-        **asking: Any,
+        simplex: bool,
+        top: int | None,
     ) -> None:
         protocol, self.files = load_protocol(), load_deployment().load(deployment, sums=True)
+        content = self.files.deployment
+        items = None if domain is None else protocol.read_items("domain", domain)
+        # Where text is hashed there is no domain: items are what the collector counts.
+        hashed = content.data is not None and content.data.hashed
         self.column = protocol.column_of(
-            self.files.deployment,
-            names=columns,
-            domain=None if domain is None else protocol.read_items("domain", domain),
-            kind=kind,
-            show_values=show_values,
+            content, domain=None if hashed else items, show_values=show_values
         )
-        asked = _asked(candidates=candidates, **asking)
-        self.asked = protocol.asked_of(self.files.deployment, **asked, top=top)
-        if (source is None) == (input_glob is None):
-            words = "wanted --input FILE or --input-glob PATTERN, one of them"
-            raise ParameterError(f"input: {words}")
-        text = protocol.TextFormat(encoding=encoding, delimiter=delimiter, header=not no_header)
-        path = source if input_glob is None else input_glob
-        self.engine = protocol.DuckEngine(path, pattern=source is None, text=text)
-        self.inputs = [deployment, source, domain, candidates, *self.engine.files]
+        self.asked = protocol.asked_of(
+            content, candidates=items if hashed else (), simplex=simplex, top=top
+        )
+        if source is None:
+            raise ParameterError("input is missing: wanted --input FILE")
+        self.engine = protocol.DuckEngine(source, text=protocol.TextFormat(**_csv(csv)))
+        self.inputs = [deployment, source, domain, *self.engine.files]
 
 
 @click.command(short_help="Randomize, shuffle, aggregate and estimate columns of a file.")
-@click.argument("deployment", metavar="DEPLOYMENT.toml")
-@_options(_READ)
-@click.option("--output", required=True, metavar="FILE.csv", help="Where estimates are written.")
-@click.option("--top", type=Whole(), metavar="K", help="Only the K largest estimates.")
+@click.argument("deployment", metavar="[DEPLOYMENT.toml]", required=False)
+@click.option(
+    "--input", "source", metavar="FILE", help="Parquet, CSV, JSON lines; a folder or a pattern."
+)
+@click.option(
+    "--csv",
+    metavar="KEY=VALUE,...",
+    help="How CSV is written: delimiter=;,encoding=latin-1,header=no.",
+)
+@click.option(
+    "--domain",
+    metavar="FILE",
+    help="Items in order, one a line, in place of [data]'s; of hashed text what to count.",
+)
+@click.option("--show-values", is_flag=True, help="Name the first value that is refused.")
+@click.option(
+    "--from-reports", metavar="FILE.parquet", help="Estimate from what --reports wrote, instead."
+)
+@click.option(
+    "--simulate", type=Whole(), metavar="R", help="Repeat it so often with seeds; not private."
+)
+@click.option("-o", "--output", metavar="FILE.csv", help="Where estimates are written.")
 @click.option("--reports", metavar="FILE.parquet", help="Also write the shuffled reports.")
-@click.option("--figure", metavar="FILE", help="Also draw the estimates (png, svg, pdf).")
+@click.option("--plot", metavar="FILE", help="Also draw the estimates: .png, .svg or .pdf.")
 @click.option("--truth", metavar="FILE.csv", help="Item and true value, to draw beside them.")
+@click.option("--top", type=Whole(), metavar="K", help="Only the K largest estimates.")
+@click.option("--simplex", is_flag=True, help="Post-process: nearest probabilities.")
 @click.option("--confidence", type=Number(), default=0.95, show_default=True)
-@click.option("--memory", default="512MB", show_default=True, help="What the engine may use.")
-@click.option("--json", "as_json", is_flag=True, help="Print the certificate and nothing else.")
+@click.option("--memory", default=_MEMORY, show_default=True, help="What the engine may use.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 @no_warn_option
 def run(
-    deployment: str,
-    output: str,
-    top: int | None,
-    reports: str | None,
-    figure: str | None,
-    truth: str | None,
+    deployment: str | None,
+    source: str | None,
+    from_reports: str | None,
+    simulate: Any,
+    output: str | None,
     confidence: float,
-    memory: str,
-    as_json: bool,
-    no_warn: tuple[str, ...],
+    top: Any,
+    truth: str | None,
+    plot: str | None,
     **given: Any,
 ) -> None:
     """Run a deployment on one machine: every row of the input is one user's value.
@@ -162,6 +124,10 @@ def run(
     is refused, nothing is written. A FILE.certificate.json of another table (FILE.txt's) or of a
     deployment (FILE.toml's) is not replaced, but refused.
 
+    --from-reports does the collector's half alone: the mechanism is read from the file; [data] of a
+    deployment says what else to ask of the reports. --simulate R compares measured error and
+    coverage over R runs with theory.
+
     \b
     In the deployment file:
       [data]
@@ -169,6 +135,7 @@ def run(
       domain = ["ATL", "BOS", "..."]   # public, not read off the data
       nulls = "drop"                   # or "refuse", "category"
       outside = "category"             # or "refuse", "drop"; "clip" for numbers
+      type = "text"                    # or "integer", "number": what values are read as
 
     \b
     By mechanism, also:
@@ -180,20 +147,61 @@ def run(
       alphabet = "ABC..."              # or: find the most frequent text,
       length = 3                       # by a prefix tree (parallel of olh)
     """  # noqa: D301
-    off = silenced(no_warn)
     _check.open_unit("confidence", confidence)
-    plots = load_plots() if figure else None
+    top = None if top is None else _check.count("top", top)
+    others = {**given, "input": source, "truth": truth, "plot": plot}
+    if from_reports is not None:
+        asking = {key: others.pop(key) for key in ("domain", "simplex")}
+        _refuse("from-reports", {**others, "simulate": simulate})
+        _estimate(from_reports, deployment, output, confidence, top=top, **asking)
+        return
+    if deployment is None:
+        raise ParameterError("deployment is missing: wanted DEPLOYMENT.toml, or --from-reports")
+    reading = {key: given.pop(key) for key in ("csv", "domain", "show_values", "simplex")}
+    if simulate is not None:
+        as_json = given.pop("as_json")
+        named = {"output": output, "truth": truth, "plot": plot, "top": top}
+        _refuse("simulate", {**given, **named})
+        _simulate(_Read(deployment, source=source, top=None, **reading), simulate, as_json=as_json)
+        return
+    if output is None:
+        raise ParameterError("output is missing: wanted --output FILE.csv")
+    plots = load_plots() if plot else None
     if plots is not None:
-        plots.check_suffix("figure", figure)
-    if truth is not None and figure is None:
-        raise ParameterError(f"truth = {truth!r}: wanted --figure too, it is drawn there")
+        plots.check_suffix("plot", plot)
+    if truth is not None and plot is None:
+        raise ParameterError(f"truth = {truth!r}: wanted --plot too, it is drawn there")
+    known = None if truth is None else load_protocol().read_truth(truth)
+    off = silenced(given.pop("no_warn"))
+    read = _Read(deployment, source=source, top=top, **reading)
+    _run(read, output, confidence, top, known, truth=truth, plot=plot, off=off, **given)
+
+
+def _refuse(option: str, given: dict[str, Any]) -> None:
+    """ParameterError for what means nothing beside an option."""
+    for name, value in given.items():
+        if value not in (None, False, (), _MEMORY):
+            raise rejected(name.removeprefix("as_"), value, f"none with --{option}")
+
+
+def _run(
+    read: _Read,
+    output: str,
+    confidence: float,
+    top: int | None,
+    known: Any,
+    *,
+    truth: str | None,
+    plot: str | None,
+    reports: str | None,
+    memory: str,
+    as_json: bool,
+    off: frozenset[str],
+) -> None:
     protocol = load_protocol()
-    known = None if truth is None else protocol.read_truth(truth)
-    largest = None if top is None else _check.count("top", top)
-    read = _Read(deployment, top=largest, **given)
     certified = os.path.splitext(output)[0] + ".certificate.json"  # noqa: PTH122 (as it was typed)
     # The table of estimates comes last.
-    outputs = [("reports", reports), ("figure", figure), ("output", certified), ("output", output)]
+    outputs = [("reports", reports), ("plot", plot), ("output", certified), ("output", output)]
     folder = check_folder("output", output)  # before the certificate's name, which nobody typed
     written = files_written(outputs, inputs=[*read.inputs, truth])
     with written as held, progress("running") as status:
@@ -211,8 +219,8 @@ def run(
             asked=read.asked,
             confidence=confidence,
         )
-        if largest is not None:
-            rows = protocol.largest_rows(result.rows, largest)
+        if top is not None:
+            rows = protocol.largest_rows(result.rows, top)
             result = dataclasses.replace(result, rows=rows)
         if truth is not None and known is not None:
             protocol.check_truth(truth, known, result.rows)
@@ -220,8 +228,8 @@ def run(
         certificate = _certificate(read.files, result, output, table)
         held.write(certified, load_certificate().to_json(certificate))
         held.write(output, table)
-        if figure is not None:
-            _draw(held.path(figure), plots, result, known)
+        if plot is not None:
+            _draw(held.path(plot), load_plots(), result, known)
     expected = read.files.deployment.population.arriving
     print_cautions(warned(certificate, off, expected=expected))
     _print_notes(result)
@@ -229,38 +237,34 @@ def run(
         print_json(load_certificate().to_dict(certificate))
         return
     _print_run(result, read.files, len(read.engine.files), certificate)
-    more = [path for path in (reports, figure) if path is not None]
+    more = [path for path in (reports, plot) if path is not None]
     report.print_written([Path(path) for path in (certified, output, *more)])
 
 
-@click.command(short_help="Estimate from reports that were made elsewhere.")
-@click.option(
-    "--reports",
-    required=True,
-    metavar="FILE.parquet",
-    help="What `run --reports` wrote.",
-)
-@click.option(
-    "--output", metavar="FILE.csv", help="Where estimates are written.  [default: stdout]"
-)
-@click.option("--confidence", type=Number(), default=0.95, show_default=True)
-@_options(_ASKED)
-@click.option("--top", type=Whole(), metavar="K", help="Only the K largest estimates.")
-def estimate(
-    reports: str, output: str | None, confidence: float, top: int | None, **asking: Any
+def _estimate(
+    reports: str,
+    deployment: str | None,
+    output: str | None,
+    confidence: float,
+    *,
+    domain: str | None,
+    simplex: bool,
+    top: int | None,
 ) -> None:
-    """The collector's half alone: the mechanism is read from the file's metadata.
-
-    Reports outside the mechanism's message space are left out and counted on stderr.
-    """
+    """Estimate from reports; those outside the mechanism's message space are left out."""
     protocol = load_protocol()
-    _check.open_unit("confidence", confidence)
-    largest = None if top is None else _check.count("top", top)
-    with files_written([("output", output)], inputs=[reports, asking["candidates"]]) as held:
+    with files_written([("output", output)], inputs=[reports, deployment, domain]) as held:
+        items = () if domain is None else protocol.read_items("domain", domain)
+        asking = {"candidates": items, "simplex": simplex, "top": top or 0}
+        asked, source = protocol.Asked(**asking), None
+        if deployment is not None:
+            source = load_deployment().load(deployment).deployment
+            asked = protocol.asked_of(source, **asking)
         with progress("estimating"):
-            asked = protocol.Asked(**_asked(**asking), top=largest or 0)
             result, found = protocol.estimate_reports(reports, asked=asked, confidence=confidence)
-        rows = result.rows if largest is None else protocol.largest_rows(result.rows, largest)
+        if source is not None:
+            _check_same(source, result.randomizer)
+        rows = result.rows if top is None else protocol.largest_rows(result.rows, top)
         text = protocol.table(rows)
         if output is not None:
             held.write(output, text)
@@ -271,25 +275,16 @@ def estimate(
         click.echo(text, nl=False)
 
 
-@click.command(
-    short_help="Repeat a deployment with seeds: measured against stated errors."
-)
-@click.argument("deployment", metavar="DEPLOYMENT.toml")
-@_options(_READ)
-@click.option("-R", "--repetitions", type=Whole(), default=100, show_default=True)
-@click.option("--seed", type=Whole(), default=0, show_default=True, help="Of the first repetition.")
-@click.option("--workers", type=Whole(), default=1, show_default=True, help="Processes.")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON and nothing else.")
-def simulate(
-    deployment: str,
-    repetitions: int,
-    seed: int,
-    workers: int,
-    as_json: bool,
-    **given: Any,
-) -> None:
-    """Measured error and coverage over repeated runs beside what is stated; not private."""
-    read = _Read(deployment, **given)
+def _check_same(deployment: Any, mechanism: Any) -> None:
+    """ParameterError where reports were made by another mechanism than the deployment's."""
+    made = mechanism.to_dict()
+    if source_from_dict(deployment.randomizer) != mechanism:
+        wanted = f"{mechanism_label(made)}, by which these reports were made"
+        raise rejected("randomizer", mechanism_label(deployment.randomizer), wanted)
+
+
+def _simulate(read: _Read, repetitions: int, *, as_json: bool) -> None:
+    """Measured error and coverage over repeated runs beside what is stated."""
     protocol = load_protocol()
     with progress("reading") as status:
         randomizer, question, values = protocol.read_values(
@@ -297,23 +292,15 @@ def simulate(
         )
         tell = Left(status, "repetitions", repetitions)
         found = protocol.simulate(
-            randomizer,
-            values,
-            wanted=question,
-            repetitions=repetitions,
-            seed=seed,
-            workers=workers,
-            tell=tell,
+            randomizer, values, wanted=question, repetitions=repetitions, seed=0, tell=tell
         )
     if as_json:
         print_json(found.to_dict())
         return
     sources = f" in {len(read.engine.files):,} files" * (len(read.engine.files) > 1)
-    click.echo(f"{found.repetitions} repetitions with {len(values):,} users{sources}")
+    click.echo(f"{counted(found.repetitions, 'repetition')} with {len(values):,} users{sources}")
     click.echo(f"  root mean squared error  {found.measured_rmse:.4g} measured")
-    click.echo(
-        f"                           {found.stated_rmse:.4g} by the standard errors"
-    )
+    click.echo(f"                           {found.stated_rmse:.4g} by the standard errors")
     click.echo(
         f"  coverage of 95% intervals  {found.coverage:.4f} (+- {2 * found.coverage_error:.4f})"
     )
@@ -342,25 +329,15 @@ def _certificate(files: Any, result: Any, output: str, table: str) -> Any:
     return certificates.issue(_as_run(files, result), result.account, release=release)
 
 
-def _asked(
-    *, ranges: tuple[str, ...], moments: int | None, candidates: str | None, simplex: bool
-) -> dict[str, Any]:
-    """What is asked for by options."""
-    read = load_protocol().read_items
-    return {
-        "ranges": tuple(_read_range(text) for text in ranges),
-        "moments": moments or 0,
-        "candidates": () if candidates is None else read("candidates", candidates),
-        "simplex": simplex,
-    }
-
-
-def _read_range(text: str) -> tuple[int, int]:
-    low, _, high = text.partition(":")
-    try:
-        return int(low), int(high)
-    except ValueError:
-        raise rejected("range", text, "LOW:HIGH, two whole numbers") from None
+def _csv(text: str | None) -> dict[str, Any]:
+    """How CSV is written, as it is typed."""
+    if text is None:
+        return {}
+    given = {match[1]: match[2] for match in _CSV.finditer(text)}
+    whole = ",".join(f"{key}={value}" for key, value in given.items())
+    if whole != text or given.get("header", "yes") not in {"yes", "no"}:
+        raise rejected("csv", text, "such as delimiter=;,encoding=latin-1,header=no")
+    return given | ({"header": given["header"] == "yes"} if "header" in given else {})
 
 
 def _bytes(text: str) -> int:

@@ -42,6 +42,11 @@ def theorem_lines(end: str, theorem: Theorem | None) -> list[str]:
     return [f"  {end}   {theorem.title}", f"          {theorem.source} [{theorem.provenance}]"]
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 round``, ``2,000 rounds``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON, and nothing else."""
     click.echo(json.dumps(value, indent=2, allow_nan=False))

@@ -41,13 +41,13 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
     if isinstance(cause, ParameterError):
         return str(cause)
     if first["type"] == "missing":
-        field = _fields(model, first["loc"][:-1]).get(str(first["loc"][-1]))
+        field = fields_at(model, first["loc"][:-1]).get(str(first["loc"][-1]))
         kind = getattr(field, "annotation", None)
         wanted = getattr(field, "description", None) or _KINDS.get(typing.get_origin(kind) or kind)
         wanted = wanted or "a value"
         return f"{path} is missing: wanted {wanted}"
     if first["type"] == "extra_forbidden":
-        known = sorted(_fields(model, first["loc"][:-1]))
+        known = sorted(fields_at(model, first["loc"][:-1]))
         near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         return str(
@@ -70,7 +70,7 @@ def _path(location: tuple[Any, ...]) -> str:
     return text.lstrip(".") or "file"
 
 
-def _fields(model: type[BaseModel], location: tuple[Any, ...]) -> dict[str, Any]:
+def fields_at(model: type[BaseModel], location: tuple[Any, ...]) -> dict[str, Any]:
     """The fields of the model that is found by following a location from ``model``."""
     current: Any = model
     for part in location:

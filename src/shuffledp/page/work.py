@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shuffledp import _check
-from shuffledp._check import exact
 from shuffledp.bound import Bound, outward
 from shuffledp.cli.files import report_of
 from shuffledp.cli.mechanisms import accountant, mechanism_label, source_from_dict
@@ -109,24 +108,29 @@ def _on_curve(account: Any, ask: Question) -> Bound:
 
 
 def compare(fields: Fields) -> dict[str, Any]:
-    """Mechanisms for one kind of data at the same central eps: `shuffledp compare`."""
-    from shuffledp.compare import cells, compare_randomizers
+    """Mechanisms for one kind of data at the same central eps: `shuffledp plan`."""
+    from shuffledp.planner import make_task, plan
 
-    known = ("n", "delta", "epsilon", "domain", "items")
+    known = ("n", "delta", "epsilon", "domain")
     for key, value in fields.items():
         if key not in known:
             raise ParameterError(f"{key} = {value!r}: no such field, but one of {', '.join(known)}")
-    found = compare_randomizers(
+    values = number("domain", fields, whole=True)
+    task = (
+        make_task("mean", low=0.0, high=1.0)
+        if values is None
+        else make_task("frequencies", values=values)
+    )
+    found = plan(
+        task,
         n=number("n", fields, whole=True),
         delta=number("delta", fields),
         epsilon=number("epsilon", fields),
-        domain=number("domain", fields, whole=True),
-        items=number("items", fields, whole=True),
     )
+    sheet = found.sheet()
     return {
-        "title": f"all at central eps <= {exact(found.epsilon)}, n = {found.n:,}, "
-        f"delta = {exact(found.delta)}",
-        "cells": cells(found.rows),
+        "title": sheet.caption,
+        "cells": [sheet.head, *sheet.rows],
         "left_out": [f"{name}: {why}" for name, why in found.left_out],
         "text": str(found),
     }
@@ -135,7 +139,7 @@ def compare(fields: Fields) -> dict[str, Any]:
 def deployment(fields: Fields) -> dict[str, Any]:
     """The deployment file that says the same, for `shuffledp account`."""
     try:
-        from shuffledp.deployment.plan import tables_text
+        from shuffledp.deployment.text import deployment_text
     except ImportError as error:
         missing = [(error.name or "pydantic").split(".")[0]]
         raise NotCertified(not_installed("a deployment file", missing, "account")) from None
@@ -153,7 +157,7 @@ def deployment(fields: Fields) -> dict[str, Any]:
     head = ""
     if ask.analysis is not None:
         head = f"# account takes the best analysis that applies, not {ask.analysis!r} alone\n\n"
-    return {"toml": tables_text(tables, head=head)}
+    return {"toml": deployment_text(tables, head=head)}
 
 
 def _view_tables(view: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,7 @@ from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.planner.central import Central, central
-from shuffledp.planner.result import ORDER_DIGITS, Curves, Plan, Row
+from shuffledp.planner.result import ORDER_DIGITS, Plan, Row
 from shuffledp.planner.solve import Settled, Target, confirm, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
 
@@ -34,7 +33,7 @@ def plan(
     local: float | None = None,
     hidden: int | None = None,
     trust: Trust = "all",
-    only: Iterable[str] | None = None,
+    mechanisms: Iterable[str] | None = None,
     report: Report = _silent,
     **parameters: Any,
 ) -> Plan:
@@ -62,7 +61,7 @@ def plan(
         Honest messages of the smallest batch, if fewer than n.
     trust : {"all", "published"}
         Which theorems may be used.
-    only : iterable of str, optional
+    mechanisms : iterable of str, optional
         Labels of the mechanisms to look at, in this order: the first one's search takes longest.
     report : callable
         Told in a few words what is being computed.
@@ -76,12 +75,16 @@ def plan(
     --------
     >>> import shuffledp as sd
     >>> found = sd.plan(
-    ...     "frequencies", values=50, n=100_000, epsilon=1.0, delta=1e-8, only=["k-rr", "subset"]
+    ...     "frequencies",
+    ...     values=50,
+    ...     n=100_000,
+    ...     epsilon=1.0,
+    ...     delta=1e-8,
+    ...     mechanisms=["k-rr", "subset"],
     ... )
     >>> found.recommended.source.name
     'k-rr'
     """
-    refuse_other_views(parameters)
     if isinstance(task, str):
         task = make_task(task, **parameters)
     n = _check.count("n", n)
@@ -96,7 +99,7 @@ def plan(
     target = Target(epsilon, _check.open_unit("delta", delta), rounds, trust)
     limits = _Limits(limit, local)
     rows, left_out, starts, options = [], [], {}, {}
-    for option in (_limited(option, limits) for option in _chosen(task, only)):
+    for option in (_limited(option, limits) for option in _chosen(task, mechanisms)):
         report(option.label)
         # With rounds every search finds its own beginning.
         start = starts.get(option.parameter) if rounds == 1 else None
@@ -131,80 +134,14 @@ def plan(
     )
 
 
-def refuse_other_views(given: Iterable[str]) -> None:
-    """ParameterError for what asks for anything but messages behind one perfect shuffler.
-
-    Parameters
-    ----------
-    given : iterable of str
-        Names of what was given.
-    """
-    for key in ("view", "added", "ones", "relation", "dap", "group", "shuffler", "changed"):
-        if key in given:
-            raise ParameterError(
-                f"{key}: wanted none, plans are of messages behind one perfect shuffler; "
-                "`calibrate --view sums` solves for users, eps0 or the aggregator's noise of sums"
-            )
-
-
-def errors_over_n(
-    found: Plan, ns: Iterable[int], *, report: Report = _silent, seconds: float = 60.0
-) -> Curves:
-    """Errors of a plan's mechanisms over n, each calibrated again (to a per cent).
-
-    Parameters
-    ----------
-    found : Plan
-        Its own n is taken over.
-    ns : iterable of int
-        Other numbers of users; the share of hidden ones stays.
-    report : callable
-        Told in a few words what is being computed.
-    seconds : float
-        No calibration is begun after this time; what is missing is nan.
-    """
-    give_up = time.monotonic() + seconds
-    everywhere = tuple(sorted({*ns, found.n}))
-    target = Target(found.epsilon, found.delta, found.rounds, found.trust)
-    options = {option.label: option for option in found.task.options()}
-    errors: dict[str, dict[int, float]] = {row.label: {found.n: row.error} for row in found.rows}
-    nearest = sorted(everywhere, key=lambda n: abs(math.log(n / found.n)))
-    for n in nearest:
-        hidden = max(1, n * found.hidden // found.n)
-        for row in found.rows:
-            if n == found.n or time.monotonic() > give_up:
-                continue
-            report(f"figure: {row.label}, n = {n:,}")
-            start = row.value if found.rounds == 1 else None
-            errors[row.label][n] = _error_at(
-                found.task, options[row.label], n, hidden, target, start
-            )
-    return Curves(
-        n=everywhere,
-        errors={k: tuple(v.get(n, math.nan) for n in everywhere) for k, v in errors.items()},
-        local=tuple(_local(found.task, n, found.epsilon / found.rounds) for n in everywhere),
-        central=tuple(_central(found.task, n, target).error for n in everywhere),
-    )
-
-
-def _error_at(
-    task: Task, option: Option, n: int, hidden: int, target: Target, start: float | None
-) -> float:
-    try:
-        settled = settle(option, hidden, target, start=start, coarse=True)
-        return task.error(settled.source, n)
-    except (NotCertified, ParameterError):
-        return math.nan
-
-
-def _chosen(task: Task, only: Iterable[str] | None) -> list[Option]:
+def _chosen(task: Task, mechanisms: Iterable[str] | None) -> list[Option]:
     """The mechanisms to look at."""
     options = {option.label: option for option in task.options()}
-    if only is None:
+    if mechanisms is None:
         return list(options.values())
-    labels = [_check.choice("only", label, tuple(options)) for label in only]
+    labels = [_check.choice("mechanisms", label, tuple(options)) for label in mechanisms]
     if not labels:
-        raise rejected("only", only, f"one or more of {', '.join(options)}")
+        raise rejected("mechanisms", mechanisms, f"one or more of {', '.join(options)}")
     return [options[label] for label in dict.fromkeys(labels)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -214,16 +215,6 @@ class Plan(Drawn, ByContent):
         return "\n".join(_lines(self))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Curves(ByContent):
-    """Errors over n: of each mechanism by its label (nan where it does not meet the target)."""
-
-    n: tuple[int, ...]
-    errors: dict[str, tuple[float, ...]]
-    local: tuple[float, ...]
-    central: tuple[float, ...]
-
-
 def _target_lines(found: Plan) -> list[str]:
     """What was asked for."""
     after = f" after {found.rounds:,} rounds" if found.rounds > 1 else ""
@@ -235,30 +226,28 @@ def _target_lines(found: Plan) -> list[str]:
 
 
 def _table(found: Plan) -> list[list[str]]:
-    """A heading and a line for each mechanism; privacy rounded outward, the rest to four digits."""
-    table = [["mechanism", "local", "bits", "std. error", "all within", "central eps <="]]
+    """A heading and a line for each mechanism; privacy rounded outward, the rest to few digits."""
+    table = [["mechanism", "local", "bits", "error", "all within", "eps <="]]
     for row in found.rows:
         local = f"{'eps0' if row.parameter == 'eps0' else row.parameter.split()[0]} {row.value:.4g}"
-        errors = [f"{row.error:.4g}", f"{row.largest_error:.4g}"]
-        eps = outward(row.epsilon, up=True, digits=6)
+        errors = [f"{error:.{ORDER_DIGITS}g}" for error in (row.error, row.largest_error)]
+        eps = outward(row.epsilon, up=True, digits=4)
         table.append([row.label, local, f"{row.bits:,}", *errors, eps])
     return table
 
 
 def _lines(found: Plan) -> list[str]:
-    """A table; privacy rounded outward, the rest to four digits."""
+    """What a terminal of 80 columns shows."""
     lines = [*_target_lines(found), ""]
     table = _table(found)
     if len(table) > 1:
-        wide = [max(map(len, column)) for column in zip(*table, strict=True)]
-        for line in table:
-            cells = [c.rjust(w) for c, w in zip(line[2:], wide[2:], strict=True)]
-            lines.append("  ".join([line[0].ljust(wide[0]), line[1].ljust(wide[1]), *cells]))
+        lines += columns(table, left=2)
     else:
         lines.append("no mechanism meets the target")
-    lines += ["", f"{found.task.error_label}; all of them within the next column with 95%"]
+    within = f"error: {found.task.error_label}; with 95% all of them are within the next column"
+    lines += ["", *wrapped(within)]
     if len(table) > 2:  # the heading and two rows
-        lines.append(f"rows by it to {ORDER_DIGITS} digits, of equal ones the fewest bits first")
+        lines.append(f"rows by error to {ORDER_DIGITS} digits, of equal ones the fewest bits first")
     references = [(found.central_words, found.central)]
     if math.isfinite(found.local):
         references.append((found.local_words, found.local))
@@ -268,5 +257,23 @@ def _lines(found: Plan) -> list[str]:
     if best is not None:
         why = "" if best is found.rows[0] else ", the best that sends one noisy message a user"
         lines.append(f"recommended: {best.label}{why}")
-    lines += [f"left out: {label}: {why}" for label, why in found.left_out]
+    for label, why in found.left_out:
+        lines += wrapped(f"left out: {label}: {why}")
     return lines
+
+
+def columns(table: list[list[str]], *, left: int) -> list[str]:
+    """Lines of a table: the first columns start together, the others end together."""
+    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, wide, strict=True))
+        )
+        for line in table
+    ]
+
+
+def wrapped(words: str) -> list[str]:
+    """Lines of 80 columns."""
+    return textwrap.wrap(words, 80, subsequent_indent="  ", break_long_words=False)

@@ -51,9 +51,7 @@ class Settled:
     confirmed: bool = False
 
 
-def settle(
-    option: Option, n: int, target: Target, *, start: float | None = None, coarse: bool = False
-) -> Settled:
+def settle(option: Option, n: int, target: Target, *, start: float | None = None) -> Settled:
     """The most accurate value of an option, to five digits, that meets the target.
 
     Parameters
@@ -67,8 +65,6 @@ def settle(
         solved for to a per cent or two: ``confirm`` does the rest for the one that is best.
     start : float, optional
         Where to begin.
-    coarse : bool
-        To a per cent, and not confirmed.
 
     Raises
     ------
@@ -78,10 +74,7 @@ def settle(
     if target.rounds > 1 and accuracy(option.build(option.middle)) > FINE:
         value = _rounded(option, meeting(**_question(option, n, target)))
         return Settled(value, option.build(value), _goal(target))
-    value = _solved(option, n, target, start, 1e-2 if coarse else 1e-3)
-    if coarse:
-        return Settled(value, option.build(value), math.nan)
-    return _with_margin(option, n, target, value)
+    return _with_margin(option, n, target, _solved(option, n, target, start, 1e-3))
 
 
 def confirm(option: Option, n: int, target: Target, value: float) -> Settled:

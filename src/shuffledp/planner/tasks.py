@@ -10,14 +10,13 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from shuffledp import _check
 from shuffledp import _special as special
-from shuffledp.compare import candidates
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism import parameters_of
 from shuffledp.multimessage import CheuZhilyaev, MixDUMP, MultiMessage, PureDUMP
@@ -32,6 +31,7 @@ from shuffledp.randomizers import (
     randomizer_class,
     randomizer_names,
 )
+from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.randomizers.means import MeanRandomizer
 
 Source = Randomizer | MultiMessage
@@ -45,6 +45,8 @@ _MOST_RANGES = 1 << 16
 # bits first, and 64 prefixes are kept.
 _FLAT_BITS = 20
 _FIRST_BITS, _KEEP = 10, 64
+# Words for the number of values a user may hold, in the constructors of mechanisms.
+_SIZES = frozenset({"k", "d", "domain"})
 # Share of data messages that mixDUMP randomizes: any is valid.
 _FLIPS = 0.01
 
@@ -78,6 +80,11 @@ class Option:
     def middle(self) -> float:
         """A value like any other."""
         return math.sqrt(self.low * self.high)
+
+
+def _said(words: str) -> dict[str, str]:
+    """What is said of a task's parameter, by ``shuffledp plan``."""
+    return {"words": words}
 
 
 class Task(ABC):
@@ -119,18 +126,22 @@ class Task(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Frequencies(Task):
-    """How many users hold each of ``values`` items."""
+    """How many users hold each of ``values`` items: one a user, or a set of ``items`` of them."""
 
     name: ClassVar[str] = "frequencies"
-    values: int
+    values: int = field(metadata=_said("How many values there are."))
+    items: int | None = field(default=None, metadata=_said("Values of one user: a set of so many."))
 
     def __post_init__(self) -> None:
         _check.count("values", self.values, low=2, high=_check.LARGEST_DOMAIN)
+        if self.items is not None:
+            _check.count("items", self.items, high=self.values)
 
     @property
     def label(self) -> str:
         """Number of values."""
-        return f"frequencies of {self.values:,} values"
+        sets = "" if self.items is None else f" in sets of {self.items:,}"
+        return f"frequencies of {self.values:,} values{sets}"
 
     @property
     def error_label(self) -> str:
@@ -140,8 +151,10 @@ class Frequencies(Task):
     def options(self) -> Iterator[Option]:
         """All mechanisms for single items, and the multi-message protocols."""
         d = self.values
-        for name, build in candidates(d, None):
+        for name, build in candidates(d, self.items):
             yield Option(name, "eps0", build)
+        if self.items is not None:
+            return
         yield Option("hadamard-response, blocks", "eps0", lambda e: _blocks(d, e))
         yield from _protocols(d)
 
@@ -151,7 +164,7 @@ class Frequencies(Task):
         Variances are affine in the frequency, so that it is the same for any data; but for Hadamard
         response in blocks of different sizes, where users in the longer ones count a little more.
         """
-        share = 1.0 / self.values
+        share = (self.items or 1) / self.values
         if isinstance(source, HadamardResponse):
             return math.sqrt(source.variance(share, block=source.even_block) / n)
         return math.sqrt(source.variance(share) / n)
@@ -162,8 +175,9 @@ class Frequencies(Task):
         return self.values
 
     def sensitivity(self, n: int) -> Sensitivity:
-        """Two counts change by one each."""
-        return Sensitivity(2.0 / n, math.sqrt(2.0) / n)
+        """Two counts of each item of a user change by one."""
+        counts = 2.0 * (self.items or 1)
+        return Sensitivity(counts / n, math.sqrt(counts) / n)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,8 +185,8 @@ class Mean(Task):
     """The mean of numbers in [low, high]."""
 
     name: ClassVar[str] = "mean"
-    low: float
-    high: float
+    low: float = field(metadata=_said("The least value."))
+    high: float = field(metadata=_said("The largest value."))
 
     def __post_init__(self) -> None:
         low, high = _check.real("low", self.low), _check.real("high", self.high)
@@ -231,7 +245,7 @@ class Ranges(Task):
     """How many users hold a value in low .. high - 1, for all ranges of ordered values."""
 
     name: ClassVar[str] = "ranges"
-    values: int
+    values: int = field(metadata=_said("How many ordered values there are."))
 
     def __post_init__(self) -> None:
         _check.count("values", self.values, low=2, high=_MOST_RANGES)
@@ -288,7 +302,7 @@ class HeavyHitters(Task):
     """The most frequent of 2^bits values, too many to list."""
 
     name: ClassVar[str] = "heavy-hitters"
-    bits: int
+    bits: int = field(metadata=_said("Values are numbers of so many bits."))
 
     def __post_init__(self) -> None:
         _check.count("bits", self.bits, low=2, high=29)
@@ -310,8 +324,8 @@ class HeavyHitters(Task):
             if len(set(lengths)) == groups:
                 yield Option(f"prefix tree, {groups} groups", "eps0", _prefixes(lengths))
         if self.bits <= _FLAT_BITS:
-            for name, build in candidates(1 << self.bits, None):
-                yield Option(f"all values, {name}", "eps0", build)
+            for name, build in candidates(1 << self.bits):
+                yield Option(f"flat, {name}", "eps0", build)
 
     def error(self, source: Source, n: int) -> float:
         """At frequency 0; in a tree only one group reports the value itself."""
@@ -350,10 +364,22 @@ def make_task(name: str, **parameters: Any) -> Task:
         if key not in known:
             wanted = f"no such parameter of {name!r}, but {', '.join(known)}"
             raise rejected(key, value, wanted)
-    for key in known:
-        if key not in parameters:
+    for key, one in inspect.signature(cls).parameters.items():
+        if key not in parameters and one.default is one.empty:
             raise ParameterError(f"{key} is missing: {name!r} wanted {', '.join(known)}")
     return cls(**parameters)
+
+
+def candidates(values: int, items: int | None = None) -> Iterator[tuple[str, Any]]:
+    """Name and constructor from eps0 of every mechanism for an item a user, or a set of items."""
+    sets = {} if items is None else {"s": items}
+    for name in randomizer_names():
+        cls = randomizer_class(name)
+        needed = {one.name for one in parameters_of(cls) if one.required}
+        size = needed & _SIZES
+        fits = len(size) == 1 and needed == {"eps0", *size, *sets}
+        if issubclass(cls, FrequencyRandomizer) and fits:
+            yield name, _with(cls, {**dict.fromkeys(size, values), **sets})
 
 
 def prefix_lengths(bits: int, groups: int) -> tuple[int, ...]:

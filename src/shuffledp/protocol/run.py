@@ -22,7 +22,6 @@ from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.outputs import writing
 from shuffledp.protocol.aggregated import aggregated
 from shuffledp.protocol.answers import Answer, Row, largest_rows, rows_of, table
-from shuffledp.protocol.casts import Kind
 from shuffledp.protocol.columns import Column
 from shuffledp.protocol.engines import DuckEngine, Engine, Settings, TextFormat
 from shuffledp.protocol.engines.base import LocalEngine, enough
@@ -97,44 +96,24 @@ class Result(Estimates):
 def column_of(
     deployment: Deployment,
     *,
-    names: Sequence[str] = (),
     domain: tuple[str | int, ...] | None,
-    kind: Kind | None = None,
     show_values: bool = False,
 ) -> Values:
-    """The columns that the deployment names, or those named here; ``kind``: their type."""
+    """The columns that the deployment names."""
     data = deployment.data
     listed = () if data is None else tuple(data.columns or ())
     if data is not None and data.column is not None and listed:
         raise ParameterError("data.columns: wanted column or columns, not both")
-    known = {one.column: one for one in listed}
-    chosen = tuple(names) or tuple(one.column for one in listed)
-    if len(chosen) < 2:
-        given = {"domain": domain, "type": kind}
-        return _single(data, chosen[0] if chosen else None, given, show_values=show_values)
-    for what, value in (("domain", domain), ("type", kind)):
-        if value is not None:
-            words = "wanted one column; several have theirs in [[data.columns]]"
-            raise ParameterError(f"{what}: {words}")
-    return Record(
-        tuple(
-            Column(
-                name=name,
-                show_values=show_values,
-                **(known[name].settings() if name in known else {}),
-            )
-            for name in chosen
-        )
-    )
-
-
-def _single(data: Any, name: str | None, given: dict[str, Any], *, show_values: bool) -> Column:
-    chosen = name or (None if data is None else data.column)
-    if chosen is None:
-        raise ParameterError("column is missing: wanted --column, or column in [data]")
-    settings: dict[str, Any] = {} if data is None else data.settings()
-    settings |= {key: value for key, value in given.items() if value is not None}
-    return Column(name=chosen, show_values=show_values, **settings)
+    if len(listed) < 2:
+        one = listed[0] if listed else data
+        if one is None or one.column is None:
+            raise ParameterError("data.column is missing: wanted the column that holds the values")
+        settings = one.settings() | ({} if domain is None else {"domain": domain})
+        return Column(name=one.column, show_values=show_values, **settings)
+    if domain is not None:
+        raise ParameterError("domain: wanted one column; several have theirs in [[data.columns]]")
+    columns = (Column(name=one.column, show_values=show_values, **one.settings()) for one in listed)
+    return Record(tuple(columns))
 
 
 def asked_of(deployment: Deployment, **given: Any) -> Asked:

@@ -54,9 +54,9 @@ class Given:
     ends: tuple[float, ...] = ()
     pieces: tuple[tuple[int, int], ...] = ()
 
-    def deployment(self, write: Callable[..., str], content: Any, row: Any) -> str:
+    def deployment(self, write: Callable[..., str], row: Any) -> str:
         """The deployment's file."""
-        text = write(content, row, data=set_values(column=self.name, **self.settings))
+        text = write(row, data=set_values(column=self.name, **self.settings))
         if not self.ends:
             return text
         between = ", ".join(map(repr, self.ends))

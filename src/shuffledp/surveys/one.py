@@ -12,14 +12,14 @@ from shuffledp.bound import outward
 from shuffledp.certificate import Release, issue
 from shuffledp.deployment import DeploymentFile, parse
 from shuffledp.deployment.files import tomllib
-from shuffledp.deployment.plan import deployment_text, parse_plan
+from shuffledp.deployment.plan import Planned, planned
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.planner import Plan, plan
+from shuffledp.planner import Plan, make_task
 from shuffledp.protocol.answers import table as table_of
 from shuffledp.protocol.engines import Settings
 from shuffledp.protocol.questions import Asked
 from shuffledp.protocol.run import run
-from shuffledp.surveys.columns import Given, given_column, set_values, task_of, usual
+from shuffledp.surveys.columns import Given, given_column, task_of, usual
 from shuffledp.surveys.result import NAME, Survey
 
 
@@ -58,12 +58,13 @@ def survey_of(
     task = task_of(domain, low, high, ranges)
     settings: dict[str, Any] = {"nulls": nulls, "outside": outside, "type": type}
     given = given_column(common.data, column, task, settings, domain=domain, ranges=ranges)
-    content, found = _planned(common, given, epsilon, delta, mechanisms)
+    made = _planned(common, given, epsilon, delta, mechanisms)
+    found = made.found
     row = found.recommended
     if row is None:
         raise NotCertified(_missed(found))
     common.report(f"{row.label}, running")
-    text = given.deployment(deployment_text, content, row)
+    text = given.deployment(made.text, row)
     source = DeploymentFile(
         Path(f"{NAME}.toml"),
         hashlib.sha256(text.encode()).hexdigest(),
@@ -77,7 +78,7 @@ def survey_of(
         asked=Asked(ranges=given.pieces),
         confidence=common.confidence,
     )
-    _check_target(result.account, content.target.epsilon)
+    _check_target(result.account, found.epsilon)
     rows = given.named(result.rows)
     table = table_of(rows)
     outcome = result.outcome
@@ -111,31 +112,25 @@ def _planned(
     epsilon: float,
     delta: float,
     mechanisms: Iterable[str] | None,
-) -> tuple[Any, Plan]:
-    """The plan's file, and the plan."""
-    population = set_values(
-        users=given.users, minimum_batch=common.minimum_batch, colluding=common.colluding
-    )
-    target = {
-        "epsilon": epsilon, "delta": delta, "rounds": common.rounds, "trust": common.trust
-    }  # fmt: skip
-    title = f"Survey of {given.name}" if common.title is None else common.title
-    content = parse_plan(
-        {"title": title, "task": given.task, "population": population, "target": target},
+) -> Planned:
+    """The plan for the users who have a value."""
+    about = {key: value for key, value in given.task.items() if key != "kind"}
+    return planned(
+        make_task(given.task["kind"], **about),
+        title=f"Survey of {given.name}" if common.title is None else common.title,
+        population={
+            "users": given.users,
+            "minimum_batch": common.minimum_batch,
+            "colluding": common.colluding,
+        },
         where=NAME,
-    )
-    found = plan(
-        content.task.task(),
-        n=given.users,
-        hidden=content.hidden,
-        epsilon=content.target.epsilon,
-        delta=content.target.delta,
-        rounds=content.target.rounds,
-        trust=content.target.trust,
-        only=usual(given.task) if mechanisms is None else mechanisms,
         report=common.report,
+        epsilon=epsilon,
+        delta=delta,
+        rounds=common.rounds,
+        trust=common.trust,
+        only=usual(given.task) if mechanisms is None else mechanisms,
     )
-    return content, found
 
 
 def _check_target(account: Any, epsilon: float) -> None:

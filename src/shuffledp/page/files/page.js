@@ -217,7 +217,7 @@ async function runCompare(event) {
       element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((words) => element("td", {}, words))))),
     );
     $("compare-left").replaceChildren(...found.left_out.map((words) => element("li", {}, `left out: ${words}`)));
-    $("compare-state").textContent = "Sorted by variance, per user.";
+    $("compare-state").textContent = "Sorted by error.";
   } catch (error) {
     $("compare-state").className = "wrong";
     $("compare-state").textContent = error.message;

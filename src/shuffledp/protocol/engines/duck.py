@@ -9,6 +9,7 @@ somebody's data: none of them are passed on, only the number of the line.
 from __future__ import annotations
 
 import glob
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,9 +50,8 @@ class DuckEngine(LocalEngine):
     path : path
         The file, as it is called, whatever characters are in its name; or a folder: all files of
         these kinds in it and below, by name, but for names that begin with a dot or an underscore.
-        Names of folders are no columns.
-    pattern : bool
-        Read ``path`` as a pattern (``*``, ``?``, ``[...]``, ``**``) in place of a name.
+        Names of folders are no columns. Where nothing has that very name, all files that match it
+        as a pattern (``*``, ``?``, ``[...]``, ``**``).
     text : TextFormat, optional
         How CSV files are written.
 
@@ -66,20 +66,17 @@ class DuckEngine(LocalEngine):
         If there is no such file, it is empty, or it cannot be read to its end.
     """
 
-    def __init__(
-        self, path: str | Path, *, pattern: bool = False, text: TextFormat | None = None
-    ) -> None:
+    def __init__(self, path: str | Path, *, text: TextFormat | None = None) -> None:
         try:
             import duckdb  # noqa: F401 (said before any work)
         except ModuleNotFoundError:
             raise ParameterError(not_installed("reading files", ["duckdb"], "run")) from None
         self._given, self._text = str(path), text or TextFormat()
-        self._argument = "input-glob" if pattern else "input"
-        self.files = self._found(Path(path), pattern=pattern)
+        self.files = self._found(Path(path))
         kinds: list[Kind] = [self._kind_of(file) for file in self.files]
         if len({*kinds}) > 1:
             found = " and ".join(sorted({*kinds}))
-            raise self._error(f"{found} files, wanted one kind; name them by --input-glob")
+            raise self._error(f"{found} files, wanted one kind; name them by a pattern")
         self._kind: Kind = kinds[0]
 
     @property
@@ -185,7 +182,8 @@ class DuckEngine(LocalEngine):
 
     # ---------------------------------------------------------------------------- which files
 
-    def _found(self, path: Path, *, pattern: bool) -> tuple[Path, ...]:
+    def _found(self, path: Path) -> tuple[Path, ...]:
+        pattern = glob.has_magic(str(path)) and not os.path.lexists(path)
         if pattern:
             found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))  # noqa: PTH207
             files = tuple(file for file in found if file.is_file())
@@ -240,7 +238,7 @@ class DuckEngine(LocalEngine):
         return self._error(f"not a whole file of {self._kind}{where}{why}", file)
 
     def _error(self, words: str, file: Path | None = None) -> ParameterError:
-        where = f"{self._argument} = {self._given!r}"
+        where = f"input = {self._given!r}"
         if file is not None and str(file) != self._given:
             where += f", file {str(file)!r}"
         return ParameterError(f"{where}: {words}")
