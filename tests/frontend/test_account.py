@@ -185,10 +185,10 @@ def test_unreadable_file(tmp_path, content, message):
 
 def test_account_writes_certificate_and_figure_and_says_what_to_do_next(toml, tmp_path):
     out = tmp_path / "new" / "out"
-    result = run("account", toml, "--out", out)
+    result = run("account", toml, "--output", out, "--plot", tmp_path / "t.png")
     assert result.exit_code == 0, result.stderr
-    assert sorted(p.name for p in out.iterdir()) == ["t.certificate.json", "t.png"]
-    assert (out / "t.png").read_bytes().startswith(b"\x89PNG")
+    assert [p.name for p in out.iterdir()] == ["t.certificate.json"]
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
     for words in ("now", "minimum batch", "shuffler fails", "assumptions", "shuffledp verify"):
         assert words in result.stdout
     assert max(map(len, result.stdout.split("wrote")[0].splitlines())) <= 80 + len(str(tmp_path))
@@ -213,14 +213,14 @@ def test_interrupted_it_leaves_no_directory_of_its_own(toml, tmp_path, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr("shuffledp.cli.files._account_for", interrupted)
-    result = run("account", toml, "--out", out)
+    result = run("account", toml, "--output", out)
     assert (result.exit_code, result.stderr.strip()) == (130, "shuffledp: interrupted")
     assert out.parent.exists() == (not made)
     assert out.exists() == (not made)
 
 
 def test_account_replaces_its_own_certificate_and_no_other(toml, tmp_path):
-    again = ("account", toml, "--out", tmp_path, "--figure", "none")
+    again = ("account", toml, "--output", tmp_path)
     assert run(*again).exit_code == 0
     toml.write_text(TOML.replace("eps0 = 2.0", "eps0 = 1.0"))
     assert run(*again).exit_code == 0
@@ -229,9 +229,9 @@ def test_account_replaces_its_own_certificate_and_no_other(toml, tmp_path):
     other = tmp_path / "t"
     toml.rename(other)
     before = kept.read_bytes()
-    result = run("account", other, "--out", tmp_path, "--figure", "none")
+    result = run("account", other, "--output", tmp_path)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "is the certificate of the deployment 't.toml'; wanted another --out" in result.stderr
+    assert "is the certificate of the deployment 't.toml'; wanted another --output" in result.stderr
     assert kept.read_bytes() == before
 
 
@@ -240,15 +240,10 @@ def test_several_files_give_a_comparison(toml, tmp_path):
     other = tmp_path / "u.toml"
     other.write_text(TOML.replace("eps0 = 2.0", "eps0 = 1.0"))
     out = tmp_path / "out"
-    result = run("account", toml, other, "--out", out, "--figure", "svg")
+    result = run("account", toml, other, "--output", out, "--plot", out / "both.svg")
     assert "Comparison" in result.stdout
-    assert {p.name for p in out.iterdir()} == {
-        "comparison.svg",
-        "t.certificate.json",
-        "t.svg",
-        "u.certificate.json",
-        "u.svg",
-    }
+    found = {p.name for p in out.iterdir()}
+    assert found == {"both.svg", "t.certificate.json", "u.certificate.json"}
     assert len(json.loads(run("account", toml, other, "--json").stdout)) == 2
 
 
@@ -256,22 +251,22 @@ def test_all_or_nothing(toml, tmp_path):
     bad = tmp_path / "bad.toml"
     bad.write_text(TOML.replace("users = 1000", "users = 0"))
     out = tmp_path / "out"
-    assert run("account", toml, bad, "--out", out).exit_code == 2
+    assert run("account", toml, bad, "--output", out).exit_code == 2
     assert not out.exists()
     twin = tmp_path / "sub" / "t.toml"
     twin.parent.mkdir()
     twin.write_text(TOML)
-    result = run("account", toml, twin, "--out", out)
+    result = run("account", toml, twin, "--output", out)
     assert "wanted different names" in result.stderr
     assert not out.exists()
-    assert run("account", toml, "--out", toml).exit_code == 2
+    assert run("account", toml, "--output", toml).exit_code == 2
 
 
 @pytest.mark.long
 def test_delta_target(tmp_path):
     path = tmp_path / "d.toml"
     path.write_text(TOML.replace("delta = 1e-6", "epsilon = 0.5"))
-    result = run("account", path, "--out", tmp_path, "--figure", "pdf")
+    result = run("account", path, "--output", tmp_path, "--plot", tmp_path / "d.pdf")
     assert result.exit_code == 0, result.stderr
     assert "delta <=" in result.stdout
     assert (tmp_path / "d.pdf").read_bytes().startswith(b"%PDF")

@@ -69,7 +69,7 @@ def test_the_section_of_a_deployments_report(saved, tmp_path):
     toml.write_text(DEPLOYMENT)
     audited = tmp_path / "a.json"
     audited.write_text(json.dumps(saved.to_dict()))
-    words = ["account", str(toml), "--figure", "none", "--out", str(tmp_path)]
+    words = ["account", str(toml), "--output", str(tmp_path)]
     done = CliRunner().invoke(main, [*words, "--report", str(report), "--audit", str(audited)])
     assert done.exit_code == 0
     text = report.read_text()
@@ -101,7 +101,7 @@ def test_the_commands_own_report(tmp_path):
     assert CliRunner().invoke(main, [*words, *options]).exit_code == 0
     assert "sha256" in page.read_text()
     report = str(tmp_path / "r.md")
-    words = ["account", str(toml), "--figure", "none", "--out", str(tmp_path), "--report", report]
+    words = ["account", str(toml), "--output", str(tmp_path), "--report", report]
     assert CliRunner().invoke(main, [*words, "--audit", output]).exit_code == 0
     text = (tmp_path / "r.md").read_text()
     assert "Audit of the program" in text

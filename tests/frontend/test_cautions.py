@@ -254,7 +254,7 @@ def test_warnings_go_to_stderr_and_can_be_switched_off(tmp_path):
 def test_the_account_says_whether_the_target_is_met(tmp_path):
     path = tmp_path / "t.toml"
     path.write_text(TOML.replace("at_most = 0.5", "at_most = 8"))
-    args = ["account", path, "--out", tmp_path / "o", "--figure", "none"]
+    args = ["account", path, "--output", tmp_path / "o"]
     result = run(*args)
     assert result.exit_code == 0
     assert "target met: eps <= " in result.stdout

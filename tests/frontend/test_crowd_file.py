@@ -35,7 +35,7 @@ def run(*words):
 def test_account_writes_certificate_reports_and_figure(tmp_path):
     path, out = written(tmp_path), tmp_path / "out"
     reports = [tmp_path / f"report.{kind}" for kind in ("html", "md")]
-    done = run("account", path, "--out", out, "--verify",
+    done = run("account", path, "--output", out, "--verify", "--plot", out / "crowd.png",
                *(word for report in reports for word in ("--report", report)))  # fmt: skip
     assert done.exit_code == 0, done.output
     for words in ("two versions", "group 1: duchi", "60", "who is in which group", "own group <=",
@@ -62,7 +62,7 @@ def test_account_writes_certificate_reports_and_figure(tmp_path):
 
 def test_a_certificate_of_something_else_is_not_replaced(tmp_path):
     path, standing = written(tmp_path), tmp_path / "crowd.certificate.json"
-    again = ("account", path, "--out", tmp_path, "--figure", "none")
+    again = ("account", path, "--output", tmp_path)
     assert run(*again).exit_code == 0
     assert run(*again).exit_code == 0
     of_run = {"format": "shuffledp-certificate/1", "release": {"table": "crowd.csv"}}
@@ -98,7 +98,7 @@ def test_other_commands_refuse_a_crowd_in_one_line(tmp_path):
     path = written(tmp_path)
     with pytest.raises(ParameterError, match="`account` and `verify` alone"):
         load(path)
-    for words in (["run", path], ["verify", path], ["registry", path]):
+    for words in (["run", path], ["verify", path], ["account", path, "--report", "c.yaml"]):
         done = run(*words)
         assert done.exit_code == 2, words
         assert "Traceback" not in done.output

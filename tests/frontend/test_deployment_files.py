@@ -64,7 +64,7 @@ def test_mechanisms_come_back(source):
 def test_a_title_is_a_line(tmp_path, title):
     path = tmp_path / "d.toml"
     path.write_text(TEXT.format(title=title, randomizer=RR, data="").strip())
-    done = call("account", path, "--out", tmp_path, "--figure", "none")
+    done = call("account", path, "--output", tmp_path)
     assert done.exit_code == 2
     assert "title = " in done.stderr
     assert done.stderr.count("\n") == 1
@@ -88,7 +88,7 @@ def test_account_refuses_a_domain_that_run_would(tmp_path, randomizer, data, wor
     path.write_text(TEXT.format(title="t", randomizer=randomizer, data=data))
     (tmp_path / "x.csv").write_text("x\na\nb\n")
     for command in (
-        ("account", path, "--out", tmp_path, "--figure", "none"),
+        ("account", path, "--output", tmp_path),
         ("run", path, "--input", tmp_path / "x.csv", "--output", tmp_path / "e.csv"),
     ):
         done = call(*command)
@@ -120,7 +120,7 @@ def test_a_byte_order_mark_is_passed_over_everywhere(tmp_path, mark):
         mark + TEXT.format(title="t", randomizer=RR, data=""), encoding="utf-8"
     )
     assert (
-        call("account", tmp_path / "d.toml", "--out", tmp_path, "--figure", "none").exit_code == 0
+        call("account", tmp_path / "d.toml", "--output", tmp_path).exit_code == 0
     )
     path = tmp_path / "d.certificate.json"
     path.write_text(mark + path.read_text(encoding="utf-8"), encoding="utf-8")

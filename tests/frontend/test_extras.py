@@ -48,7 +48,7 @@ def certificate(tmp_path_factory):
         'title = "t"\n[population]\nusers = 200\n[randomizer]\nname = "k-rr"\nk = 3\n'
         "eps0 = 2.0\n[target]\ndelta = 1e-4\n"
     )
-    alone("account", ["account", out / "d.toml", "--out", out])
+    alone("account", ["account", out / "d.toml", "--output", out])
     return out / "d.certificate.json"
 
 
@@ -104,7 +104,7 @@ def test_estimates_from_reports_need_no_duckdb(tmp_path):
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
     words = [sys.executable, "-c", ALONE.format(blocked=["duckdb"])]
     done = subprocess.run(
-        [*words, "estimate", "--reports", str(tmp_path / "r.parquet")],
+        [*words, "run", "--from-reports", str(tmp_path / "r.parquet")],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout.count("\n")) == (0, 4), done.stderr

@@ -185,7 +185,7 @@ BAD = {
     "none with --rounds": [
         *("epsilon", *KRR, "-n", 10, "--delta", 0.1, "--rounds", 2, "--analysis", "clone"),
     ],
-    "figure = 'gif'": ["account", "x.toml", "--figure", "gif"],
+    "plot = 'x.gif'": ["account", "x.toml", "--plot", "x.gif"],
     "'x.toml': no such file": ["account", "x.toml"],
     "'x.json': no such file": ["verify", "x.json"],
 }

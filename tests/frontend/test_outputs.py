@@ -38,30 +38,18 @@ column = "x"
 HASHED = DEPLOYMENT.replace('"k-rr"\nk = 3', '"olh"\ndomain = 64').replace(
     'column = "x"', 'column = "t"\nhashed = true'
 )
-PLAN = """
-title = "Pages"
-[task]
-kind = "frequencies"
-values = 4
-[population]
-users = 2000
-[target]
-epsilon = 1.0
-delta = 1e-6
-"""
-
 # What stands in each command's place of a file: "{output}" the output that is tried.
 RUN = ["run", "d.toml", "--input", "in.parquet"]
-RUN_ALL = [*RUN, "--domain", "items.txt", "--truth", "truth.csv", "--figure", "f.png"]
-RUN_HASHED = ["run", "h.toml", "--input", "in.parquet", "--candidates", "items.txt"]
+RUN_ALL = [*RUN, "--domain", "items.txt", "--truth", "truth.csv", "--plot", "f.png"]
+RUN_HASHED = ["run", "h.toml", "--input", "in.parquet", "--domain", "items.txt"]
 COMMANDS = {
     # name: words, outputs (option or None where the name follows from another), inputs
-    "run": ([*RUN_ALL, "--output", "o.csv"], ["--output", "--reports", "--figure"],
+    "run": ([*RUN_ALL, "--output", "o.csv"], ["--output", "--reports", "--plot"],
             ["d.toml", "in.parquet", "items.txt", "truth.csv"]),
-    "run hashed": ([*RUN_HASHED, "--output", "o.csv"], ["--output", "--reports", "--figure"],
+    "run hashed": ([*RUN_HASHED, "--output", "o.csv"], ["--output", "--reports", "--plot"],
                    ["h.toml", "in.parquet", "items.txt"]),
-    "estimate": (["estimate", "--reports", "r.parquet"], ["--output"], ["r.parquet"]),
-    "estimate hashed": (["estimate", "--reports", "rh.parquet", "--candidates", "items.txt"],
+    "estimate": (["run", "--from-reports", "r.parquet"], ["--output"], ["r.parquet"]),
+    "estimate hashed": (["run", "--from-reports", "rh.parquet", "--domain", "items.txt"],
                         ["--output"], ["rh.parquet", "items.txt"]),
     "delta": (["delta", "channel", "--matrix", "matrix.csv", "-n", "100", "--curve", "0:1:2"],
               ["--plot"], ["matrix.csv"]),
@@ -71,7 +59,7 @@ COMMANDS = {
 }  # fmt: skip
 WAYS = ("itself", "dotted", "symbolic link", "chain of links", "hard link", "linked folder")
 # Options whose file's ending says what it is: the input is given that ending.
-ENDING = {"--figure": ".png", "--plot": ".png"}
+ENDING = {"--plot": ".png"}
 PAIRS = [
     (name, option, source, way)
     for name, (_, options, inputs) in COMMANDS.items()
@@ -93,7 +81,7 @@ def put_inputs():
     table = {"x": rng.integers(0, 3, 3000), "t": rng.choice(["a", "b", "c"], 3000)}
     pq.write_table(pa.table(table), "in.parquet")
     for name, text in {
-        "d.toml": DEPLOYMENT, "h.toml": HASHED, "plan.toml": PLAN, "items.txt": "a\nb\nc\n",
+        "d.toml": DEPLOYMENT, "h.toml": HASHED, "items.txt": "a\nb\nc\n",
         "truth.csv": "item,value\n0,0.5\n", "matrix.csv": "0.6,0.4\n0.4,0.6\n",
         "parts.json": '[{"name": "binary-rr", "eps0": 1.0}, {"name": "binary-rr", "eps0": 1.0}]',
     }.items():  # fmt: skip
@@ -220,28 +208,23 @@ def test_the_certificate_beside_the_table_is_an_output_too(source, way, place, c
     assert "is read too" in refused(capsys, place, [*words, "--output", output])
 
 
-def test_outputs_of_a_directory(place, capsys):
-    """``account`` and ``plan`` name their files after what they read."""
-    Path("d.toml").rename("d.png")
-    assert "is read too" in refused(capsys, place, ["account", "d.png"])
-    Path("d.png").rename("e.certificate.json")
+def test_outputs_of_account(place, capsys):
+    """Certificates are named after what is read; a picture and a report by options."""
+    Path("d.toml").rename("e.certificate.json")
     Path("e").write_text(DEPLOYMENT, encoding="utf-8")
-    message = refused(capsys, place, ["account", "--figure", "none", "e", "e.certificate.json"])
+    message = refused(capsys, place, ["account", "e", "e.certificate.json"])
     assert "is read too" in message
-    Path("comparison.png").write_text(DEPLOYMENT, encoding="utf-8")
-    refused(capsys, place, ["account", "e", "comparison.png"])
-    Path("plan.toml").rename("plan.svg")
-    assert "is read too" in refused(capsys, place, ["plan", "plan.svg", "--figure", "svg"])
-    Path("plan.svg").rename("plan")
-    Path("plan.deployment.toml").symlink_to("plan")
-    assert "is read too" in refused(capsys, place, ["plan", "plan", "--figure", "none"])
+    Path("d.png").write_text(DEPLOYMENT, encoding="utf-8")
+    assert "is read too" in refused(capsys, place, ["account", "d.png", "--plot", "d.png"])
+    Path("d.md").symlink_to("d.png")
+    assert "is read too" in refused(capsys, place, ["account", "d.png", "--report", "d.md"])
 
 
 OUTPUTS = [
     *((name, option) for name, (_, options, _) in COMMANDS.items() for option in options),
-    ("compare", "--plot"),
+    ("plan", "--plot"),
 ]
-COMPARE = ["compare", "-n", "1000", "--delta", "1e-6", "--eps0", "1", "--domain", "2"]
+PLAN = ["plan", "frequencies", "--values", "2", "-n", "1000", "--delta", "1e-6", "--epsilon", "1"]
 ODD = (
     *("directory", "fifo", "device", "socket", "loop", "link to a device", "two names"),
     *("no folder", "under a file", "empty", "ends in /", "stdout", "open file", "zero byte"),
@@ -278,7 +261,7 @@ def odd_place(kind, ending):
 @pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize(("name", "option"), OUTPUTS)
 def test_only_regular_files_are_written(name, option, kind, place, capsys, request):
-    words = COMPARE if name == "compare" else COMMANDS[name][0]
+    words = PLAN if name == "plan" else COMMANDS[name][0]
     if name.startswith("estimate"):
         request.getfixturevalue("reports")
         capsys.readouterr()
@@ -299,7 +282,7 @@ def test_two_outputs_of_one_name(place, capsys):
     for more in (
         ["--output", "o.csv", "--reports", "o.csv"],
         ["--output", "o.csv", "--reports", "./o.csv"],
-        ["--output", "o.csv", "--figure", "link.png"],
+        ["--output", "o.csv", "--plot", "link.png"],
         ["--output", "o.csv", "--reports", "o.certificate.json"],
     ):
         assert "another name" in refused(capsys, place, [*RUN, *more])

@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 import pytest
+import tomli_w
 from click.testing import CliRunner
 
 from frontend.test_report import HOSTILE, TABLE, changed, tokens
@@ -251,17 +252,18 @@ def test_names_of_files_are_the_registrys():
             check_file_name(name, "out")
 
 
-def test_the_command(tmp_path):
-    path, out = tmp_path / "c.json", tmp_path / "e.yaml"
-    path.write_text(to_json(certified(TABLE)), encoding="utf-8")
-    shown = CliRunner().invoke(main, ["registry", str(path)])
-    assert shown.exit_code == 0, shown.stderr
-    assert hashlib.sha256(path.read_bytes()).hexdigest() in shown.stdout
-    assert "k-rr, k = 5, eps0 = 1" in shown.stdout
-    written = CliRunner().invoke(main, ["registry", str(path), "--out", str(out)])
-    assert written.stdout == f"wrote {out}\n"
-    assert out.read_text(encoding="utf-8") == shown.stdout
-    for args in ([str(path), "--out", str(path)], [str(tmp_path / "no.json")], [str(out)]):
-        bad = CliRunner().invoke(main, ["registry", *args])
+def test_account_writes_it_by_the_ending_of_a_report(tmp_path):
+    path, out = tmp_path / "d.toml", tmp_path / "an_entry.yaml"
+    path.write_text(tomli_w.dumps(TABLE), encoding="utf-8")
+    args = ["account", path, "--output", tmp_path]
+    done = CliRunner().invoke(main, [*map(str, args), "--report", str(out)])
+    assert done.exit_code == 0, done.stderr
+    text = out.read_text(encoding="utf-8")
+    conforms(read(text), FIELDS)
+    assert hashlib.sha256((tmp_path / "d.certificate.json").read_bytes()).hexdigest() in text
+    assert "k-rr, k = 5, eps0 = 1" in text
+    (tmp_path / "e.toml").write_bytes(path.read_bytes())
+    for words in (["--report", "An-entry.yaml"], [str(tmp_path / "e.toml"), "--report", str(out)]):
+        bad = CliRunner().invoke(main, [*map(str, args), *words])
         assert bad.exit_code == 2
         assert bad.stderr.count("\n") == 1

@@ -287,7 +287,7 @@ def test_the_report_prints_what_the_command_line_prints(tmp_path):
         "[accounting]\nrounds = 2\n"
     )
     out = tmp_path / "out"
-    args = ["account", path, "--out", out, "--figure", "none", "--report", tmp_path / "r.html"]
+    args = ["account", path, "--output", out, "--report", tmp_path / "r.html"]
     args += ["--report", tmp_path / "r.md"]
     environment = {"SOURCE_DATE_EPOCH": "86400"}
     result = CliRunner().invoke(main, [str(a) for a in args], env=environment)
@@ -307,7 +307,6 @@ def test_the_report_prints_what_the_command_line_prints(tmp_path):
     assert page.tables[0][2][0] == "minimum batch"
     assert said in page.text
     assert "1970-01-02" in page.text
-    assert "Figure" not in page.text
     certificate = (out / "t.certificate.json").read_bytes()
     assert hashlib.sha256(certificate).hexdigest() in page.text
     assert hashlib.sha256(path.read_bytes()).hexdigest() in page.text
@@ -355,7 +354,7 @@ def test_verify_with_the_account(tmp_path):
         "eps0 = 1.0\n[target]\ndelta = 1e-3\n"
     )
     args = ["account", path, "--json", "--report", tmp_path / "r.html", "--verify"]
-    args += ["--figure", "none", "--no-warn", "no-minimum-batch"]
+    args += ["--no-warn", "no-minimum-batch"]
     result = CliRunner().invoke(main, [str(a) for a in args])
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
@@ -371,7 +370,7 @@ def test_verify_with_the_account(tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--report", "r.txt"], "report = 'r.txt': wanted a file name ending in .html, .htm, .md"),
+        (["--report", "r.txt"], "report = 'r.txt': wanted a file name ending in .html, .htm, .md, .yaml"),
         (["--report", "t.toml"], "report = 't.toml'"),
         (["--report", "o/t.certificate.json"], "report = "),
         (["--report", "r.md", "--report", "./r.md"], "wanted another name"),
@@ -386,7 +385,7 @@ def test_bad_options_are_one_line_and_nothing_is_written(args, message, tmp_path
         "eps0 = 1.0\n[target]\ndelta = 1e-3\n"
     )
     before = (tmp_path / "t.toml").read_bytes()
-    result = CliRunner().invoke(main, ["account", "t.toml", "--out", "o", *args])
+    result = CliRunner().invoke(main, ["account", "t.toml", "--output", "o", *args])
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
     assert message in result.stderr
@@ -400,7 +399,7 @@ def test_the_report_of_a_crowd_says_whether_the_limit_is_met(tmp_path):
         'title = "c"\n[[group]]\nusers = 20\nrandomizer = { name = "binary-rr", eps0 = 1.0 }\n'
         "[target]\ndelta = 1e-3\nat_most = 0.01\n"
     )
-    args = ["--report", str(html), "--figure", "none", "--out", str(tmp_path)]
+    args = ["--report", str(html), "--output", str(tmp_path)]
     result = CliRunner().invoke(main, ["account", str(path), *args])
     assert result.exit_code == 0, result.output
     assert "target missed: eps >= " in result.stdout

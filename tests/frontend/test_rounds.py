@@ -263,7 +263,7 @@ def test_a_mechanism_without_a_curve_has_basic_composition():
 def test_the_table_says_one_round_and_all(tmp_path):
     written(tmp_path)
     result = CliRunner().invoke(
-        main, ["account", str(tmp_path / "k-rr.toml"), "--out", str(tmp_path / "o")]
+        main, ["account", str(tmp_path / "k-rr.toml"), "--output", str(tmp_path / "o")]
     )
     assert result.exit_code == 0, result.stderr
     assert "after one round" in result.stdout

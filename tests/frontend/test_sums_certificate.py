@@ -211,7 +211,7 @@ def test_a_value_that_is_too_small_and_an_end_that_is_are_found_out(tmp_path, qu
 def test_what_is_refused_is_refused_in_a_line(change, words, tmp_path):
     path = tmp_path / "deployment.toml"
     path.write_text(text(KINDS["items"]).replace(*change))
-    done = run("account", path, "--out", tmp_path / "out")
+    done = run("account", path, "--output", tmp_path / "out")
     assert done.exit_code == 2, done.output
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
@@ -225,7 +225,7 @@ def test_a_dap_task_is_held_against_what_is_accounted_for(tmp_path):
     path = tmp_path / "task.toml"
     plain = text(KINDS["one coordinate"])
     path.write_text(plain + DAP)
-    done = run("account", path, "--out", tmp_path, "--figure", "none", "--verify")
+    done = run("account", path, "--output", tmp_path, "--verify")
     assert done.exit_code == 0, done.output
     assert "VERIFIED: all" in done.output
     assert "DAP task with Prio3SumVec of 3 bits" in " ".join(done.output.split())
@@ -257,7 +257,7 @@ def test_a_dap_task_that_is_another_is_refused(old, now, words, tmp_path):
     if now == NORMAL:
         whole = text(KINDS["normal"]) + DAP
     path.write_text(whole.replace(old, now, 1) if now != NORMAL else whole)
-    done = run("account", path, "--out", tmp_path / "out")
+    done = run("account", path, "--output", tmp_path / "out")
     assert done.exit_code == 2
     assert words in done.stderr, done.stderr
     assert done.stderr.count("\n") == 1
@@ -279,7 +279,7 @@ def test_account_verify_and_reports_say_what_is_seen(tmp_path):
     path = tmp_path / "items.toml"
     path.write_text(text(KINDS["items"]))
     reports = [tmp_path / f"report.{kind}" for kind in ("html", "md")]
-    done = run("account", path, "--out", tmp_path, "--figure", "none", "--verify",
+    done = run("account", path, "--output", tmp_path, "--verify",
                *(word for report in reports for word in ("--report", report)))  # fmt: skip
     assert done.exit_code == 0, done.output
     for words in ("view", "sum of each coordinate", "aggregator fails", "VERIFIED: all"):
@@ -311,7 +311,7 @@ def test_one_bit_is_one_bit_and_what_only_the_failure_asks_is_said_of_it(tmp_pat
         '[dap]\nvdaf = "Prio3Count"\nbits = 1\nmin_batch_size = 20\n'
     )
     report = tmp_path / "report.md"
-    done = run("account", path, "--out", tmp_path, "--figure", "none", "--verify",
+    done = run("account", path, "--output", tmp_path, "--verify",
                "--report", report)  # fmt: skip
     assert done.exit_code == 0, done.output
     for text in (" ".join(done.stdout.split()), " ".join(report.read_text().split())):

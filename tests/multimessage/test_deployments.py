@@ -68,7 +68,7 @@ def call(*words):
 )
 def test_account_and_verify(kind, target, tmp_path):
     (tmp_path / "d.toml").write_text(text_of(kind, target), encoding="utf-8")
-    made = call("account", tmp_path / "d.toml", "--out", tmp_path, "--figure", "none")
+    made = call("account", tmp_path / "d.toml", "--output", tmp_path)
     assert made.exit_code == 0, made.output
     assert "multi-message" in made.output
     path = tmp_path / "d.certificate.json"
@@ -184,7 +184,7 @@ def test_run_and_the_collectors_half(place, kind, tmp_path):
         assert abs(float(row["estimate"]) - value) < 6 * float(row["noise_standard_error"])
     content = json.loads((tmp_path / "e.certificate.json").read_text(encoding="utf-8"))
     assert of_round(content, 0)[0]["n"] == 1800
-    again = call("estimate", "--reports", tmp_path / "r.parquet", "--output", tmp_path / "e2.csv")
+    again = call("run", "--from-reports", tmp_path / "r.parquet", "--output", tmp_path / "e2.csv")
     assert again.exit_code == 0, again.output
     assert read(tmp_path / "e2.csv") == rows
 
@@ -193,7 +193,7 @@ def test_run_and_the_collectors_half(place, kind, tmp_path):
 @pytest.mark.parametrize("kind", PROTOCOLS)
 def test_unbiased_and_covering_at_their_level(place, kind, tmp_path):
     (tmp_path / "d.toml").write_text(text_of(kind), encoding="utf-8")
-    done = call("simulate", tmp_path / "d.toml", "--input", source(place, kind), "-R", 150,
+    done = call("run", tmp_path / "d.toml", "--input", source(place, kind), "--simulate", 150,
                 "--json")  # fmt: skip
     assert done.exit_code == 0, done.output
     found = json.loads(done.output)
@@ -218,6 +218,6 @@ def test_too_few_users_and_lost_messages(place, tmp_path):
     whole = pq.read_table(tmp_path / "r.parquet")
     assert len(whole) == 6000
     pq.write_table(whole.slice(1), tmp_path / "r.parquet")
-    done = call("estimate", "--reports", tmp_path / "r.parquet")
+    done = call("run", "--from-reports", tmp_path / "r.parquet")
     assert done.exit_code == 2
     assert "number of messages" in done.output

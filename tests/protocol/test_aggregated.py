@@ -259,7 +259,7 @@ def test_run_adds_the_noise_and_its_certificate_is_verified(tmp_path):
     certificate = tmp_path / "found.certificate.json"
     told = run("verify", certificate, "--deployment", path, "--table", out)
     assert told.exit_code == 0, told.output
-    repeated = run("simulate", path, "--input", values, "-R", "20")
+    repeated = run("run", path, "--input", values, "--simulate", "20")
     assert repeated.exit_code == 0, repeated.output
 
 

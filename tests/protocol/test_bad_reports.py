@@ -177,7 +177,7 @@ def test_metadata_of_something_else_is_one_line(tmp_path, capsys, about, word):
     table = pa.Table.from_arrays([pa.array([0, 1, 1], type=pa.uint8())], schema=schema)
     pq.write_table(table, tmp_path / "r.parquet")
     with pytest.raises(SystemExit) as stop:
-        main.main(["estimate", "--reports", str(tmp_path / "r.parquet")])
+        main.main(["run", "--from-reports", str(tmp_path / "r.parquet")])
     assert stop.value.code == 2
     found = capsys.readouterr().err
     assert found.count("\n") == 1
@@ -192,7 +192,7 @@ def test_a_report_that_no_noise_reaches_is_outside(mechanism, tmp_path):
     reports = mechanism.simulate(np.full(1000, 0.5), seed=3)
     write_reports(tmp_path / "r.parquet", iter([np.append(reports, 1e200)]), mechanism, None)
     assert read_reports(tmp_path / "r.parquet").refused == 1
-    result = CliRunner().invoke(main, ["estimate", "--reports", str(tmp_path / "r.parquet")])
+    result = CliRunner().invoke(main, ["run", "--from-reports", str(tmp_path / "r.parquet")])
     assert result.exit_code == 0, result.output
     assert "nan" not in result.output
     good = mechanism.estimate(reports).mean

@@ -73,6 +73,7 @@ delta = 1e-6
 rtol = 0.1
 [data]
 column = "x"
+moments = 2
 """
 
 
@@ -82,7 +83,7 @@ def test_the_command(tmp_path, monkeypatch):
     (tmp_path / "d.toml").write_text(DEPLOYMENT)
     rows = "".join(f"{1_000_000 + i % 11}\n" for i in range(20_000))
     (tmp_path / "x.csv").write_text("x\n" + rows)
-    words = ["run", "d.toml", "--input", "x.csv", "--output", "e.csv", "--moments", "2"]
+    words = ["run", "d.toml", "--input", "x.csv", "--output", "e.csv"]
     assert CliRunner().invoke(main, words).exit_code == 0
     with (tmp_path / "e.csv").open() as file:
         found = {row["item"]: row for row in csv.DictReader(file)}

@@ -50,12 +50,12 @@ def test_folders_and_patterns_on_the_command_line(place, capsys):
         written(place / "in" / f"{name}.csv", "x\na\nb\n")
     code, out, err = run(capsys, "--input", "in")
     assert (code, out.splitlines()[0]) == (0, "6 users in 3 files"), err
-    code, out, err = run(capsys, "--input-glob", "in/[ab].csv")
+    code, out, err = run(capsys, "--input", "in/[ab].csv")
     assert (code, out.splitlines()[0]) == (0, "4 users in 2 files"), err
     assert "4 users have a value, of 6 expected" in err
     code, out, err = run(capsys, "--input", "in/[c].csv")
     assert (code, out.splitlines()[0]) == (0, "2 users"), err
-    for words in ([], ["--input", "in", "--input-glob", "in/*"]):
+    for words in ([], ["--input", "in/*.nothing"]):
         code, _, err = run(capsys, *words)
         assert (code, err.count("\n")) == (2, 1)
     before = sorted(place.rglob("*"))
@@ -63,18 +63,22 @@ def test_folders_and_patterns_on_the_command_line(place, capsys):
     assert code == 2
     assert "input folder" in err
     assert sorted(place.rglob("*")) == before
-    code, out, _ = call(capsys, "simulate", "d.toml", "--input", "in", "-R", "2")
+    code, out, _ = call(capsys, "run", "d.toml", "--input", "in", "--simulate", "2")
     assert code == 0
     assert "6 users in 3 files" in out
 
 
 def test_how_text_is_written_on_the_command_line(place, capsys):
     written(place / "in.csv", "1;a\n2;b\n" * 3, "utf-16")
-    words = ["--input", "in.csv", "--encoding", "utf-16", "--delimiter", ";", "--no-header"]
-    assert run(capsys, *words, "--column", "2")[0] == 0
+    written(place / "d.toml", DEPLOYMENT.replace('column = "x"', 'column = "2"'))
+    words = ["--input", "in.csv", "--csv", "encoding=utf-16,delimiter=;,header=no"]
+    assert run(capsys, *words)[0] == 0
+    for wrong in ("utf-16", "header=maybe", "delimiter=;,coding=x"):
+        code, _, err = run(capsys, "--input", "in.csv", "--csv", wrong)
+        assert (code, err.count("\n")) == (2, 1)
     code, _, err = run(capsys, "--input", "in.csv")
     assert (code, err.count("\n")) == (2, 1)
-    assert "--encoding utf-16" in err
+    assert "--csv encoding=utf-16" in err
 
 
 def test_values_are_shown_by_a_flag_alone(place, capsys):
@@ -85,7 +89,9 @@ def test_values_are_shown_by_a_flag_alone(place, capsys):
     assert "Jane" not in err
     assert "row 2" in err
     assert "Jane" in run(capsys, "--input", "in.csv", "--show-values")[2]
-    assert "Jane" in call(capsys, "simulate", "d.toml", "--input", "in.csv", "--show-values")[2]
+    assert "Jane" in call(
+        capsys, "run", "d.toml", "--simulate", 9, "--input", "in.csv", "--show-values"
+    )[2]
     assert sorted(place.iterdir()) == before
 
 
@@ -104,7 +110,8 @@ def test_domain_files_of_values_that_are_no_text(column, items, place, capsys):
     code, _, err = run(capsys, *words)
     assert (code, err.count("\n")) == (2, 1)
     assert "type = 'text'" in err
-    code, _, err = run(capsys, *words, "--type", "text")
+    written(place / "d.toml", DEPLOYMENT + 'type = "text"\n')
+    code, _, err = run(capsys, *words)
     assert code == 0, err
     with Path("e.csv").open(encoding="utf-8", newline="") as file:
         assert [row["item"] for row in csv.DictReader(file)] == items.split()
@@ -113,7 +120,8 @@ def test_domain_files_of_values_that_are_no_text(column, items, place, capsys):
 def test_whole_numbers_of_a_domain_file(place, capsys):
     pq.write_table(pa.table({"x": ["1", "2", "3"] * 2}), "in.parquet")
     written(place / "items.txt", "1\n2\n3\n4\n")
-    words = ["--input", "in.parquet", "--domain", "items.txt", "--type", "integer"]
+    written(place / "d.toml", DEPLOYMENT + 'type = "integer"\n')
+    words = ["--input", "in.parquet", "--domain", "items.txt"]
     assert run(capsys, *words)[0] == 0
     written(place / "items.txt", "1\n2\nthree\n4\n")
     code, _, err = run(capsys, *words)
@@ -177,7 +185,7 @@ def test_truth_is_shares_and_nothing_else(truth, word, place, capsys):
     written(place / "in.csv", "x\n" + "a\nb\nc\n" * 2)
     written(place / "t.csv", truth)
     before = sorted(place.iterdir())
-    code, _, err = run(capsys, "--input", "in.csv", "--truth", "t.csv", "--figure", "f.png")
+    code, _, err = run(capsys, "--input", "in.csv", "--truth", "t.csv", "--plot", "f.png")
     if word is None:
         assert code == 0, err
         return
@@ -191,7 +199,7 @@ def test_truth_without_a_figure_is_refused(place, capsys):
     written(place / "t.csv", "item,value\na,0.5\n")
     code, _, err = run(capsys, "--input", "in.csv", "--truth", "t.csv")
     assert (code, err.count("\n")) == (2, 1)
-    assert "wanted --figure too" in err
+    assert "wanted --plot too" in err
 
 
 def column_as(writer, values, path):

@@ -58,10 +58,10 @@ def test_folders_and_patterns_where_they_are_asked_for(tmp_path):
     folder = DuckEngine(tmp_path / "in")
     assert [file.name for file in folder.files] == ["a.parquet", "b.parquet", "c.parquet"]
     assert values_of(folder) == [1, 0, 2]
-    some = DuckEngine(str(tmp_path / "in" / "[ab].parquet"), pattern=True)
+    some = DuckEngine(str(tmp_path / "in" / "[ab].parquet"))
     assert values_of(some) == [1, 0]
     with pytest.raises(ParameterError, match="no file matches"):
-        DuckEngine(str(tmp_path / "*.nothing"), pattern=True)
+        DuckEngine(str(tmp_path / "*.nothing"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(ParameterError, match="no such file in this folder"):
         DuckEngine(tmp_path / "empty")
@@ -178,11 +178,11 @@ def test_tabs_and_compression(tmp_path):
         (f"x,y\n1,2\n{SECRET}\n", "line 3: it has 1 fields, the first line 2"),
         (f"\n\nx,y\n1,2\n{SECRET}\n", "the first line is empty"),
         (f"{SECRET},y\n1,2\n", "not in the header line"),
-        (f"{SECRET};x\n1;2\n", r"separated by ';', say so \(--delimiter\)"),
+        (f"{SECRET};x\n1;2\n", r"separated by ';', say so \(--csv delimiter="),
         (f'x,y\n"{SECRET},2\n3,4\n', "line 2: a quote is not closed"),
         (f'x\n"{SECRET}"b\na\n', "line 2: a quote is not closed, or text follows"),
         (f'x\na\n"{SECRET}\na\n"a\nb\n', "line 3: a quote is not closed, or text follows"),
-        (f"x,y\n{SECRET}ä,2\n".encode("latin-1"), r"not text in utf-8: .*--encoding latin-1"),
+        (f"x,y\n{SECRET}ä,2\n".encode("latin-1"), r"not text in utf-8: .*--csv encoding=latin-1"),
         (f"x,y\n{SECRET},2\n".encode("utf-16"), "UTF-16, say so"),
         (b"\xfe\xff" + f"x,y\n{SECRET},2\n".encode("utf-16-be"), "big-endian UTF-16"),
         (f"x,y\n{SECRET}\0,2\n", "zero bytes"),

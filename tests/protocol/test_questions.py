@@ -174,15 +174,8 @@ def test_run_and_the_collectors_half(place, kind):
     certificate = json.loads((place / "e.certificate.json").read_text(encoding="utf-8"))
     users = len(KEPT) if kind in {"joint", "moments"} else USERS
     assert certificate["deployment"]["content"]["population"]["users"] == users
-    more = []
-    if kind == "ranges":
-        more = ["--range", "0:16", "--range", "18:40", "--range", "0:64", "--range", "63:64"]
-    if kind == "moments":
-        more = ["--moments", "3"]
-    if kind == "open":
-        (place / "words.txt").write_text("tea\ncoffee\nwater\nmilk\n", encoding="utf-8")
-        more = ["--candidates", place / "words.txt"]
-    again = call("estimate", "--reports", place / "r.parquet", "--output", place / "e2.csv", *more)
+    again = call("run", place / f"{kind}.toml", "--from-reports", place / "r.parquet", "--output",
+                 place / "e2.csv")  # fmt: skip
     assert again.exit_code == 0, again.output
     for left, right in zip(rows, read(place / "e2.csv"), strict=True):
         assert list(left) == list(right)
@@ -208,7 +201,7 @@ def test_a_record_says_which_column_a_number_is_about(place):
 @pytest.mark.parametrize("kind", FILES)
 def test_unbiased_and_covering_at_their_level(place, kind):
     """60 runs, all numbers together; number by number in test_questions_alone."""
-    result = call("simulate", place / f"{kind}.toml", "--input", place / "in.parquet", "-R", 60,
+    result = call("run", place / f"{kind}.toml", "--input", place / "in.parquet", "--simulate", 60,
                   "--json")  # fmt: skip
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)
@@ -217,21 +210,19 @@ def test_unbiased_and_covering_at_their_level(place, kind):
     assert found["measured_rmse"] == pytest.approx(found["stated_rmse"], rel=0.25)
 
 
-def test_columns_may_be_named_on_the_command_line(place, capsys):
-    text = JOINT.split("[[data.columns]]", maxsplit=1)[0].replace("k = 4", "k = 3")
-    text = text.replace('{ name = "laplace", eps0 = 2.0, low = 0.0, high = 100.0 },', "")
-    (place / "d.toml").write_text(text.replace("d = 3", "d = 64"), encoding="utf-8")
-    words = ["run", place / "d.toml", "--input", place / "in.parquet", "--output", place / "e.csv"]
-    assert call(*words, "--column", "code", "--column", "age").exit_code == 0
-    assert [row["column"] for row in read(place / "e.csv")] == ["code"] * 3 + ["age"] * 64
-    found = refused(capsys, *words, "--column", "code", "--column", "code2")
-    assert "column = 'code2'" in found
+def test_reports_of_another_mechanism_are_refused(place, capsys):
+    words = ["--input", place / "in.parquet", "--output", place / "e.csv"]
+    assert call("run", place / "open.toml", *words, "--reports", place / "r.parquet").exit_code == 0
+    found = refused(capsys, "run", place / "ranges.toml", "--from-reports", place / "r.parquet")
+    assert "randomizer = 'hierarchy, domain = 64" in found
+    found = refused(capsys, "run", "--from-reports", place / "r.parquet", *words[:2])
+    assert "none with --from-reports" in found
 
 
 def test_the_largest_of_an_open_domain(place):
     (place / "words.txt").write_text("water\nmilk\nmate\ncoffee\ntea\n", encoding="utf-8")
     result = call("run", place / "open.toml", "--input", place / "in.parquet", "--output",
-                  place / "e.csv", "--candidates", place / "words.txt", "--top", 2)  # fmt: skip
+                  place / "e.csv", "--domain", place / "words.txt", "--top", 2)  # fmt: skip
     assert result.exit_code == 0, result.output
     assert [row["item"] for row in read(place / "e.csv")] == ["tea", "coffee"]
 
@@ -297,13 +288,10 @@ def test_bad_files_and_columns_are_one_line_and_leave_nothing(place, capsys, kin
 @pytest.mark.parametrize(
     ("words", "word"),
     [
-        (["--range", "a:b"], "range = 'a:b'"),
-        (["--range", "5"], "range = '5'"),
-        (["--candidates", "no.txt"], "candidates = 'no.txt'"),
-        (["--candidates", "in.parquet"], "candidates = 'in.parquet'"),
-        (["--moments", "2"], "moments: wanted one number"),
+        (["--domain", "no.txt"], "domain = 'no.txt'"),
+        (["--domain", "in.parquet"], "domain = 'in.parquet'"),
         (["--top", "0"], "top"),
-        (["--column", "age", "--column", "code"], "randomizer"),
+        (["--simulate", "0"], "repetitions = 0"),
     ],
 )
 def test_bad_options(place, capsys, monkeypatch, words, word):
@@ -326,7 +314,7 @@ def test_empty_and_truncated_input(place, capsys, kind):
     assert not (place / "e.csv").exists()
 
 
-@pytest.mark.parametrize("option", ["--output", "--reports", "--figure"])
+@pytest.mark.parametrize("option", ["--output", "--reports", "--plot"])
 def test_devices_are_not_replaced(place, capsys, option):
     """Files are put in place by renaming, which would take the device's place."""
     device = place / "pipe.png"
@@ -352,7 +340,7 @@ def test_files_on_another_disk_and_files_of_one_name(place, capsys, monkeypatch)
         return rename(self, target)
 
     monkeypatch.setattr(Path, "replace", refuse)
-    done = call(*words, "--reports", elsewhere / "r.parquet", "--figure", place / "f.svg")
+    done = call(*words, "--reports", elsewhere / "r.parquet", "--plot", place / "f.svg")
     assert done.exit_code == 0, done.output
     assert pq.read_table(elsewhere / "r.parquet").num_rows == USERS
     assert [path.name for path in elsewhere.iterdir()] == ["r.parquet"]

@@ -65,7 +65,7 @@ def table(path):
 def test_run_writes_estimates_and_the_certificate_of_this_n(place):
     truth = place / "t.csv"
     truth.write_text("item,value\na,0.5\nb,0.3\n", encoding="utf-8")
-    result = run(place, "--reports", place / "r.parquet", "--figure", place / "f.png",
+    result = run(place, "--reports", place / "r.parquet", "--plot", place / "f.png",
                  "--truth", truth, "--simplex")  # fmt: skip
     assert result.exit_code == 0, result.output
     rows = table(place / "e.csv")
@@ -81,7 +81,7 @@ def test_run_writes_estimates_and_the_certificate_of_this_n(place):
     assert (place / "f.png").stat().st_size > 10_000
     assert call("verify", place / "e.certificate.json").exit_code == 0
     # The collector's half gives the same numbers from the report file.
-    assert call("estimate", "--reports", place / "r.parquet", "--output", place / "e2.csv",
+    assert call("run", "--from-reports", place / "r.parquet", "--output", place / "e2.csv",
                 "--simplex").exit_code == 0  # fmt: skip
     assert table(place / "e2.csv") == rows
     assert "50 rows left out: no value" in result.output
@@ -94,7 +94,7 @@ def test_the_certificate_is_of_this_table_and_no_other(place):
     assert release["sha256"] == hashlib.sha256((place / "e.csv").read_bytes()).hexdigest()
     assert (release["table"], release["users"], release["declared_users"]) == ("e.csv", 4950, 5000)
     assert (release["nulls"], release["outside"]) == (50, 0)
-    verified = call("verify", path, "--table", place / "e.csv")
+    verified = call("verify", path, "--table", place / "e.csv", "-v")
     assert verified.exit_code == 0
     assert "is of this table of estimates" in verified.output
     left = "50 rows without a value and 0 with one outside the domain were left out"
@@ -169,7 +169,6 @@ def test_below_the_minimum_batch_nothing_is_written(place, capsys):
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        (["--column", "digit"], "column = 'digit'"),
         (["--input", "no.parquet"], "no such file"),
         (["--output", "no/e.csv"], "output = 'no/e.csv': no such directory"),
         (["--memory", "lots"], "memory"),
@@ -177,7 +176,7 @@ def test_below_the_minimum_batch_nothing_is_written(place, capsys):
         (["--confidence", "1"], "confidence"),
         (["--domain", "no.txt"], "domain"),
         (["--truth", "no.csv"], "truth"),
-        (["--figure", "f.exe"], "figure"),
+        (["--plot", "f.exe"], "plot"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(place, capsys, monkeypatch, change, word):
@@ -296,14 +295,14 @@ def test_two_tables_of_one_stem_and_the_deployment_keep_their_certificates(place
                       "--output", place / "e.txt")  # fmt: skip
     assert "is the certificate of the table of estimates 'e.csv'" in message
     (place / "d.toml").rename(place / "e.toml")
-    message = refused(capsys, "account", place / "e.toml", "--out", place, "--figure", "none")
-    assert "out = " in message
-    assert "table of estimates 'e.csv'; wanted another --out" in message
+    message = refused(capsys, "account", place / "e.toml", "--output", place)
+    assert "output = " in message
+    assert "table of estimates 'e.csv'; wanted another --output" in message
     assert (place / "e.certificate.json").read_bytes() == kept
 
 
 def test_simulate(place):
-    result = call("simulate", place / "d.toml", "--input", place / "in.parquet", "-R", 40, "--json")
+    result = call("run", place / "d.toml", "--input", place / "in.parquet", "--simulate", 40, "--json")
     assert result.exit_code == 0
     found = json.loads(result.output)
     assert found["repetitions"] == 40
@@ -317,7 +316,7 @@ def test_estimate_counts_bad_reports(place):
     path = place / "r.parquet"
     reports = np.array([0, 1, 2, 9], dtype=np.uint8)
     write_reports(path, iter([reports]), KRR(k=3, eps0=1.0), None)
-    result = call("estimate", "--reports", path)
+    result = call("run", "--from-reports", path)
     assert result.exit_code == 0
     assert "1 reports outside the message space were left out" in result.output
     assert "note: the noise of a number is of about 0.64 counts" in result.output
@@ -349,7 +348,7 @@ def test_integers_with_integer_noise(tmp_path, mechanism):
     row = (tmp_path / "e.csv").read_text().splitlines()[1].split(",")
     truth = float(np.clip(values, 0, 10).mean())
     assert abs(float(row[1]) - truth) < 5 * float(row[2])
-    again = call("estimate", "--reports", tmp_path / "r.parquet")
+    again = call("run", "--from-reports", tmp_path / "r.parquet")
     assert again.output.splitlines()[1].split(",")[1] == row[1]
 
 

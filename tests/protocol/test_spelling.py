@@ -97,7 +97,7 @@ def test_the_most_frequent_are_found(place):
     for row in rows:
         error = float(row["estimate"]) - codes.count(row["item"]) / 8985
         assert abs(error) < 5 * float(row["noise_standard_error"])
-    again = call("estimate", "--reports", place / "r.parquet", "--top", 3, "--output",
+    again = call("run", "--from-reports", place / "r.parquet", "--top", 3, "--output",
                  place / "e2.csv")  # fmt: skip
     assert again.exit_code == 0, again.output
     assert read(place / "e2.csv") == rows
@@ -133,7 +133,7 @@ def test_bad_deployments(place, old, new, word):
 
 
 def test_simulate_says_why_not(place):
-    done = call("simulate", place / "d.toml", "--input", place / "in.parquet")
+    done = call("run", place / "d.toml", "--input", place / "in.parquet", "--simulate", 9)
     assert done.exit_code == 2
     assert "reads reports twice" in done.output
 

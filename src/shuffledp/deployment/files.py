@@ -72,7 +72,7 @@ def load(path: str | Path, *, sums: bool = False, widened: bool = False) -> Depl
     found = parse(table, where=str(path))
     if found.view != "messages" and not sums:
         raise ParameterError(
-            f'{path}: view = "sums", which `account`, `run`, `simulate` and `verify` alone know'
+            f'{path}: view = "sums", which `account`, `run` and `verify` alone know'
         )
     if found.widened and not widened:
         what = "shuffler" if found.shuffler is not None else f"changed = {found.changed:,}"

@@ -252,7 +252,7 @@ def question(mechanism: Any, about: dict[str, Any], asked: Asked) -> Question:
     """
     if about.get("alphabet") is not None:
         raise ParameterError(
-            "alphabet: wanted `run` or `estimate`, a prefix tree reads reports twice"
+            "alphabet: wanted no simulation, a prefix tree reads reports twice"
         )
     _only_where_it_means_something(mechanism, about, asked)
     if isinstance(mechanism, Joint):

@@ -108,7 +108,8 @@ def column_of(
         one = listed[0] if listed else data
         if one is None or one.column is None:
             raise ParameterError("data.column is missing: wanted the column that holds the values")
-        settings = one.settings() | ({} if domain is None else {"domain": domain})
+        own: dict[str, Any] = {} if domain is None else {"domain": domain}
+        settings = one.settings() | own
         return Column(name=one.column, show_values=show_values, **settings)
     if domain is not None:
         raise ParameterError("domain: wanted one column; several have theirs in [[data.columns]]")

@@ -82,13 +82,13 @@ def names_in(file: Path, text: TextFormat, delimiter: str, *, compression: str |
     if head.startswith(b"\xfe\xff"):
         raise WrongFile("text in big-endian UTF-16, wanted UTF-8")
     if head.startswith(b"\xff\xfe") and text.codec != "utf-16":
-        raise WrongFile("text in UTF-16, say so (--encoding utf-16)")
+        raise WrongFile("text in UTF-16, say so (--csv encoding=utf-16)")
     try:
         decoder = codecs.getincrementaldecoder(text.codec)()
         content = decoder.decode(head, final=len(head) < _LONGEST_LINE)
         first = next(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter))
     except UnicodeError:
-        words = f"not text in {text.encoding}: say its encoding (--encoding latin-1, for example)"
+        words = f"not text in {text.encoding}: say its encoding (--csv encoding=latin-1, for example)"
         raise WrongFile(words) from None
     except csv.Error:
         raise WrongFile("the first line is not one of CSV") from None
@@ -113,5 +113,5 @@ def not_among(name: str, known: list[str], *, header: bool) -> ParameterError:
         words += f", close to it {', '.join(map(repr, near))}"
     other = [mark for mark in ";\t|," if mark in known[0]]
     if len(known) == 1 and other:
-        words += f"; if columns are separated by {other[0]!r}, say so (--delimiter)"
-    return ParameterError(f"column = {name!r}: {words}; a file without header line: --no-header")
+        words += f"; if columns are separated by {other[0]!r}, say so (--csv delimiter=...)"
+    return ParameterError(f"column = {name!r}: {words}; a file without header line: --csv header=no")
