@@ -93,14 +93,13 @@ demo: $(HAS_ALL)
 	@test -n "$(EXAMPLES)" || { echo "no examples/*.toml"; exit 1; }
 	@mkdir -p $(OUT)
 	@set -e; for file in $(EXAMPLES); do \
-	  echo "==> shuffledp account $$file"; \
-	  $(VENV)/bin/shuffledp account "$$file" --out $(OUT); \
-	done
-	@set -e; for file in $(EXAMPLES); do \
 	  name=$$(basename "$$file" .toml); \
-	  echo "==> shuffledp verify $(OUT)/$$name.certificate.json"; \
-	  $(VENV)/bin/shuffledp verify "$(OUT)/$$name.certificate.json"; \
+	  echo "==> shuffledp account $$file   (all of it: $(OUT)/$$name.txt, $(OUT)/$$name.html)"; \
+	  $(VENV)/bin/shuffledp account "$$file" --output $(OUT) --report $(OUT)/$$name.html > $(OUT)/$$name.txt; \
+	  sed '/^theorems/,$$d' $(OUT)/$$name.txt; \
 	done
+	@echo "==> shuffledp verify $(OUT)"
+	@$(VENV)/bin/shuffledp verify $(OUT)
 	@echo "==> To use the command shuffledp in this shell: . $(VENV)/bin/activate"
 
 # ------------------------------------------------------------------------------------- tests

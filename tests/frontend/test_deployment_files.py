@@ -119,9 +119,7 @@ def test_a_byte_order_mark_is_passed_over_everywhere(tmp_path, mark):
     (tmp_path / "d.toml").write_text(
         mark + TEXT.format(title="t", randomizer=RR, data=""), encoding="utf-8"
     )
-    assert (
-        call("account", tmp_path / "d.toml", "--output", tmp_path).exit_code == 0
-    )
+    assert call("account", tmp_path / "d.toml", "--output", tmp_path).exit_code == 0
     path = tmp_path / "d.certificate.json"
     path.write_text(mark + path.read_text(encoding="utf-8"), encoding="utf-8")
     checked = call("verify", path, "--deployment", tmp_path / "d.toml")

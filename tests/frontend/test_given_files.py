@@ -123,7 +123,11 @@ def test_what_fails_outweighs_what_is_open():
         (["account", "-"], "", "standard input: "),
         (["verify", "-"], "{", "standard input: not valid JSON"),
         (["verify", "{}/a.toml", "{}/b.toml", "--table", "t"], None, "wanted with one certificate"),
-        (["account", "{}", "{}/../crowd.toml", "--plot", "p.png"], None, "plot: wanted one file at"),
+        (
+            ["account", "{}", "{}/../crowd.toml", "--plot", "p.png"],
+            None,
+            "plot: wanted one file",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_line(folder, tmp_path, words, given, said):

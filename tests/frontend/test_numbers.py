@@ -185,7 +185,7 @@ BAD = {
     "none with --rounds": [
         *("epsilon", *KRR, "-n", 10, "--delta", 0.1, "--rounds", 2, "--analysis", "clone"),
     ],
-    "plot = 'x.gif'": ["account", "x.toml", "--plot", "x.gif"],
+    "plot = 'y.gif'": ["account", "x.toml", "--plot", "y.gif"],
     "'x.toml': no such file": ["account", "x.toml"],
     "'x.json': no such file": ["verify", "x.json"],
 }

@@ -370,7 +370,10 @@ def test_verify_with_the_account(tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--report", "r.txt"], "report = 'r.txt': wanted a file name ending in .html, .htm, .md, .yaml"),
+        (
+            ["--report", "r.txt"],
+            "report = 'r.txt': wanted a file name ending in .html",
+        ),
         (["--report", "t.toml"], "report = 't.toml'"),
         (["--report", "o/t.certificate.json"], "report = "),
         (["--report", "r.md", "--report", "./r.md"], "wanted another name"),

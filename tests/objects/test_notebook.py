@@ -22,7 +22,9 @@ BOUND = ACC.epsilon(delta=1e-6)
 
 @pytest.fixture(scope="module")
 def plan():
-    return sd.plan("frequencies", values=4, n=1000, epsilon=1, delta=1e-6, mechanisms=["k-rr", "oue"])
+    return sd.plan(
+        "frequencies", values=4, n=1000, epsilon=1, delta=1e-6, mechanisms=["k-rr", "oue"]
+    )
 
 
 @pytest.fixture(scope="module")

@@ -89,9 +89,10 @@ def test_values_are_shown_by_a_flag_alone(place, capsys):
     assert "Jane" not in err
     assert "row 2" in err
     assert "Jane" in run(capsys, "--input", "in.csv", "--show-values")[2]
-    assert "Jane" in call(
-        capsys, "run", "d.toml", "--simulate", 9, "--input", "in.csv", "--show-values"
-    )[2]
+    assert (
+        "Jane"
+        in call(capsys, "run", "d.toml", "--simulate", 9, "--input", "in.csv", "--show-values")[2]
+    )
     assert sorted(place.iterdir()) == before
 
 

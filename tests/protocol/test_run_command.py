@@ -302,7 +302,9 @@ def test_two_tables_of_one_stem_and_the_deployment_keep_their_certificates(place
 
 
 def test_simulate(place):
-    result = call("run", place / "d.toml", "--input", place / "in.parquet", "--simulate", 40, "--json")
+    result = call(
+        "run", place / "d.toml", "--input", place / "in.parquet", "--simulate", 40, "--json"
+    )
     assert result.exit_code == 0
     found = json.loads(result.output)
     assert found["repetitions"] == 40

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import shlex
-import typing
 from typing import Any
 
 import click
@@ -32,7 +31,6 @@ _EXAMPLES = """shuffledp plan frequencies --values 50 -n 500000 --epsilon 1 --de
   shuffledp plan mean --low 0 --high 24 -n 200000 --epsilon 2 --delta 1e-7 -o deployment.toml
   shuffledp plan k-rr --k 50 --eps0 7.3 -n 500000 --delta 1e-8 -o deployment.toml"""
 _POPULATION = ("participation", "minimum_batch", "colluding")
-_NUMBERS: dict[Any, click.ParamType] = {int: Whole(), float: Number()}
 
 
 def _plan(
@@ -140,24 +138,20 @@ def _as_given(
 
 def _task_options(name: str) -> list[click.Option]:
     """An option for each parameter of a task."""
-    kinds = typing.get_type_hints(TASKS[name])
+    task: Any = TASKS[name]
     return [
         click.Option(
             [f"--{one.name}"],
-            type=next(_NUMBERS[kind] for kind in _NUMBERS if kind in _either(kinds[one.name])),
+            type=Whole() if str(one.type).startswith("int") else Number(),
             required=one.default is dataclasses.MISSING,
             help=one.metadata["words"],
         )
-        for one in dataclasses.fields(TASKS[name])
+        for one in dataclasses.fields(task)
     ]
 
 
 def _summary_of(name: str) -> str:
     return (TASKS[name].__doc__ or "").replace("``", "").rstrip(".")
-
-
-def _either(kind: Any) -> tuple[Any, ...]:
-    return typing.get_args(kind) or (kind,)
 
 
 plan = MechanismCommand(

@@ -56,7 +56,7 @@ class Planned:
         epsilon, delta = exact(found.epsilon), exact(found.delta)
         head = (
             f"# {row.label}: central eps <= {epsilon} at delta = {delta}, certified\n"
-            f"# {found.task.error_label}: {row.error:.4g}\n"
+            f"# {found.task.error_label}: {row.error:.4g}\n\n"
         )
         accounting = {"trust": found.trust, "rtol": accuracy(row.source), "rounds": found.rounds}
         tables = {

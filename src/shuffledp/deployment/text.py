@@ -16,7 +16,7 @@ from shuffledp.errors import rejected
 
 # Characters of a line with its comment, and the column where a comment begins if there is room.
 _WIDTH, _COLUMN = 100, 27
-_USE = """
+_USE = """\
 # shuffledp account FILE    what it certifies, with a certificate (--report: to sign)
 # shuffledp run FILE ...    runs it on a table
 # A line "# key = value" is switched off: remove the "# " and give it a value.

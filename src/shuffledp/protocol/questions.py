@@ -251,9 +251,7 @@ def question(mechanism: Any, about: dict[str, Any], asked: Asked) -> Question:
         If something is asked for that these reports do not hold.
     """
     if about.get("alphabet") is not None:
-        raise ParameterError(
-            "alphabet: wanted no simulation, a prefix tree reads reports twice"
-        )
+        raise ParameterError("alphabet: wanted no simulation, a prefix tree reads reports twice")
     _only_where_it_means_something(mechanism, about, asked)
     if isinstance(mechanism, Joint):
         return _of_record(mechanism, about, asked)

@@ -88,7 +88,7 @@ def names_in(file: Path, text: TextFormat, delimiter: str, *, compression: str |
         content = decoder.decode(head, final=len(head) < _LONGEST_LINE)
         first = next(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter))
     except UnicodeError:
-        words = f"not text in {text.encoding}: say its encoding (--csv encoding=latin-1, for example)"
+        words = f"not text in {text.encoding}: say which (as --csv encoding=latin-1)"
         raise WrongFile(words) from None
     except csv.Error:
         raise WrongFile("the first line is not one of CSV") from None
@@ -114,4 +114,6 @@ def not_among(name: str, known: list[str], *, header: bool) -> ParameterError:
     other = [mark for mark in ";\t|," if mark in known[0]]
     if len(known) == 1 and other:
         words += f"; if columns are separated by {other[0]!r}, say so (--csv delimiter=...)"
-    return ParameterError(f"column = {name!r}: {words}; a file without header line: --csv header=no")
+    return ParameterError(
+        f"column = {name!r}: {words}; a file without header line: --csv header=no"
+    )
