@@ -129,7 +129,7 @@ def test_a_byte_order_mark_is_passed_over_everywhere(tmp_path, mark):
 HEX = "0x" + "f" * 5_000
 
 
-@pytest.mark.parametrize("command", ["account", "plan", "run"])
+@pytest.mark.parametrize("command", ["account", "run"])
 def test_integers_that_python_does_not_read_are_one_line(tmp_path, capsys, command):
     path = tmp_path / "d.toml"
     path.write_text(f"[population]\nusers = {'1' * 5_000}\n")

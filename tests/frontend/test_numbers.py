@@ -138,7 +138,7 @@ def test_help_keeps_its_lines(command):
     shown = run(command, "--help").stdout
     assert "\\b" not in shown
     assert "\b" not in shown
-    wanted = {"account": "  [population]\n", "plan": "  [task]\n", "run": "  [data]\n"}
+    wanted = {"account": "  [population]\n", "run": "  [data]\n"}
     assert wanted.get(command, "Usage") in shown
 
 

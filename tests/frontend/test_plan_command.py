@@ -1,6 +1,7 @@
 """``shuffledp plan``: a table of mechanisms, and a deployment file that meets the target."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -207,8 +208,7 @@ def test_every_key_is_explained_by_its_description():
             assert f"{key} = " in text
             assert field.description in words
     # What is switched off is what holds if it is not said.
-    on = text.replace("# colluding", "colluding").replace("# rounds", "rounds")
-    on = on.replace("# trust", "trust").replace("# rtol", "rtol")
+    on = re.sub(r"^# (colluding|rounds|trust|rtol) = ", r"\1 = ", text, flags=re.MULTILINE)
     said = parse(tomllib.loads(on), where="t")
     assert said.accounting.model_fields_set == {"rounds", "trust", "rtol"}
     assert said == parse(tomllib.loads(text), where="t")

@@ -201,8 +201,7 @@ def meeting(
 
     good = first_good(met, seen, target.log_delta, start, values.private, values.open_end)
     if good is None:
-        end = values.private
-        raise unreachable(family(end), target, n, rounds, find=find, end=end)
+        raise NotCertified(f"misses the target even at {values.private:g}, the end of the range")
     return good
 
 

@@ -84,6 +84,7 @@ def check_reports(paths: Sequence[str], *, several: bool = False) -> None:
             check_file_name(Path(path).name, "report")
             if several:
                 raise rejected("report", path, "one deployment for an entry of the registry")
+    _today()  # what is wrong with the date is said before the work
 
 
 def silenced(names: Sequence[str]) -> frozenset[str]:

@@ -16,6 +16,8 @@ from shuffledp.planner.solve import Settled, Target, confirm, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
 
 Report = Callable[[str], None]
+# What is this many times worse than the best, however little its noise, is not solved for.
+_FAR = 10.0
 
 
 def _silent(message: str) -> None:
@@ -62,7 +64,8 @@ def plan(
     trust : {"all", "published"}
         Which theorems may be used.
     mechanisms : iterable of str, optional
-        Labels of the mechanisms to look at, in this order: the first one's search takes longest.
+        Labels of the mechanisms to look at. By default all but those whose error, with however
+        little noise, is ten times the best one's.
     report : callable
         Told in a few words what is being computed.
 
@@ -98,17 +101,21 @@ def plan(
     trust = _check.trust(trust)
     target = Target(epsilon, _check.open_unit("delta", delta), rounds, trust)
     limits = _Limits(limit, local)
-    rows, left_out, starts, options = [], [], {}, {}
-    for option in (_limited(option, limits) for option in _chosen(task, mechanisms)):
+    rows, left_out, options = [], [], {}
+    floors = [(_floor(task, option, n), option) for option in _chosen(task, mechanisms)]
+    for floor, option in sorted(floors, key=lambda one: one[0]):
         report(option.label)
-        # With rounds every search finds its own beginning.
-        start = starts.get(option.parameter) if rounds == 1 else None
-        found = _row(task, option, n, hidden, target, limits, start)
+        best = min((row.error for row in rows), default=math.inf)
+        if mechanisms is None and floor > _FAR * best:
+            left_out.append((option.label, f"error >= {floor:.3g} with any {option.parameter}"))
+            continue
+        option = _limited(option, limits)
+        found = _row(task, option, n, hidden, target, limits)
         if isinstance(found, str):
             left_out.append((option.label, found))
         else:
             rows.append(found)
-            starts[option.parameter], options[found.label] = found.value, option
+            options[found.label] = option
 
     def confirmed(row: Row) -> Row | str:
         report(f"{row.label}, confirming")
@@ -145,6 +152,14 @@ def _chosen(task: Task, mechanisms: Iterable[str] | None) -> list[Option]:
     return [options[label] for label in dict.fromkeys(labels)]
 
 
+def _floor(task: Task, option: Option, n: int) -> float:
+    """The error with the least noise of an option: none of its values has less."""
+    try:
+        return task.error(option.build(option.ends[1]), n)
+    except (NotCertified, ParameterError):
+        return 0.0
+
+
 def _row(
     task: Task,
     option: Option,
@@ -152,14 +167,13 @@ def _row(
     hidden: int,
     target: Target,
     limits: _Limits,
-    start: float | None,
 ) -> Row | str:
     """The mechanism's row, or why it has none."""
     # Where even the shortest messages are too long nothing need be solved for.
     if limits.bits is not None and (least := _least_bits(option)) > limits.bits:
         return f"sends {least:,} bits a user or more, and {limits.bits:,} are allowed"
     try:
-        return _priced(task, option, n, settle(option, hidden, target, start=start), limits)
+        return _priced(task, option, n, settle(option, hidden, target), limits)
     except (NotCertified, ParameterError) as refused:
         return str(refused)
 

@@ -77,9 +77,9 @@ class Option:
     high: float = _LARGEST_EPS0
 
     @property
-    def middle(self) -> float:
-        """A value like any other."""
-        return math.sqrt(self.low * self.high)
+    def ends(self) -> tuple[float, float]:
+        """The most private value, and the least private one."""
+        return (self.low, self.high) if self.find == "largest" else (self.high, self.low)
 
 
 def _said(words: str) -> dict[str, str]:
