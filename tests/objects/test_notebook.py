@@ -88,8 +88,6 @@ def test_tables_of_rows_round_outward(shown, plan):
         assert numbers[row[1]] * (float(row[2]) - true) >= 0.0
     for row, kept in zip(plan.sheet().rows, plan.rows, strict=True):
         assert float(row[-1]) >= kept.epsilon
-    (row,) = shown["mechanisms"].sheet().rows
-    assert float(row[-2]) <= BOUND.lower <= BOUND.upper <= float(row[-1])
 
 
 def test_text_is_no_markup():

@@ -213,8 +213,9 @@ def test_unbiased_and_covering_at_their_level(place, kind):
 def test_reports_of_another_mechanism_are_refused(place, capsys):
     words = ["--input", place / "in.parquet", "--output", place / "e.csv"]
     assert call("run", place / "open.toml", *words, "--reports", place / "r.parquet").exit_code == 0
-    found = refused(capsys, "run", place / "ranges.toml", "--from-reports", place / "r.parquet")
-    assert "randomizer = 'hierarchy, domain = 64" in found
+    (place / "d.toml").write_text(OPEN.replace("eps0 = 3.0", "eps0 = 2.0"), encoding="utf-8")
+    found = refused(capsys, "run", place / "d.toml", "--from-reports", place / "r.parquet")
+    assert "eps0 = 2': wanted olh, domain = 1,000,000,000, eps0 = 3" in found
     found = refused(capsys, "run", "--from-reports", place / "r.parquet", *words[:2])
     assert "none with --from-reports" in found
 

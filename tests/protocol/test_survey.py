@@ -18,7 +18,8 @@ from matplotlib import pyplot as plt
 
 import shuffledp as sd
 from shuffledp.deployment import load
-from shuffledp.surveys import Survey, one
+from shuffledp.deployment import plan as planning
+from shuffledp.surveys import Survey
 
 PAGES = ["home", "help", "shop"]
 SHARES = (0.5, 0.3, 0.2)
@@ -348,13 +349,13 @@ def test_one_clear_error(change, words):
 
 def test_no_mechanism_is_that_good(found, monkeypatch):
     none = dataclasses.replace(found.plan, rows=(), left_out=(("k-rr", "too weak"),))
-    monkeypatch.setattr(one, "plan", lambda *a, **k: none)
+    monkeypatch.setattr(planning, "plan", lambda *a, **k: none)
     with pytest.raises(sd.NotCertified, match=r"no mechanism meets epsilon = 1, .* k-rr: too weak"):
         sd.survey({"page": VALUES}, "page", domain=PAGES, **TARGET)
 
 
 def test_what_is_run_and_misses_the_target_is_not_released(monkeypatch):
-    monkeypatch.setattr(one, "plan", lambda *a, **k: sd.plan(*a, **{**k, "epsilon": 1.2}))
+    monkeypatch.setattr(planning, "plan", lambda *a, **k: sd.plan(*a, **{**k, "epsilon": 1.2}))
     with pytest.raises(sd.NotCertified, match="nothing is released"):
         sd.survey({"page": VALUES}, "page", domain=PAGES, mechanisms=["k-rr"], **TARGET)
 

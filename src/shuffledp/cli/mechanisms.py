@@ -103,7 +103,7 @@ class MechanismCommand(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The mechanism's own options, once it is named, before the command's."""
-        name = ctx.meta.get(_NAMED)
+        name: str | None = ctx.meta.get(_NAMED)
         own: list[click.Option] = []
         if name in self._tasks:
             own = self._tasks[name][0](name)
@@ -115,10 +115,11 @@ class MechanismCommand(click.Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """What the command does, and what the mechanism is."""
         super().format_help_text(ctx, formatter)
-        name = ctx.meta.get(_NAMED)
+        name: str | None = ctx.meta.get(_NAMED)
         if name is not None:
             formatter.write_paragraph()
-            summary = self._tasks[name][1] if name in self._tasks else described(name).summary
+            _, summary = self._tasks.get(name, ("", ""))
+            summary = summary or described(name).summary
             formatter.write_text(f"{name}: {summary}.")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

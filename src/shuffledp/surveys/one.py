@@ -78,7 +78,7 @@ def survey_of(
         asked=Asked(ranges=given.pieces),
         confidence=common.confidence,
     )
-    _check_target(result.account, found.epsilon)
+    _check_target(result.account, epsilon)
     rows = given.named(result.rows)
     table = table_of(rows)
     outcome = result.outcome
