@@ -183,10 +183,10 @@ def test_a_report_of_what_is_no_deployment_is_refused_in_one_line(server):
 
 
 def test_a_comparison_is_the_command_line_s(server):
-    fields = {"n": "5000", "delta": "1e-4", "epsilon": "1", "domain": "2"}
+    fields = {"n": "300000", "delta": "1e-8", "epsilon": "1", "domain": "20"}
     status, body = ask(server, "compare", fields)
     assert status == 200, body
-    words = shlex.split("plan frequencies --values 2 -n 5000 --delta 1e-4 --epsilon 1")
+    words = shlex.split("plan frequencies --values 20 -n 300000 --delta 1e-8 --epsilon 1")
     printed = CliRunner().invoke(main, words).stdout
     assert printed == body["text"] + "\n"
     for row in body["cells"][1:]:

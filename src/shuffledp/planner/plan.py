@@ -101,21 +101,22 @@ def plan(
     trust = _check.trust(trust)
     target = Target(epsilon, _check.open_unit("delta", delta), rounds, trust)
     limits = _Limits(limit, local)
-    rows, left_out, options = [], [], {}
+    rows, left_out, starts, options = [], [], {}, {}
     floors = [(_floor(task, option, n), option) for option in _chosen(task, mechanisms)]
-    for floor, option in sorted(floors, key=lambda one: one[0]):
+    for floor, every in sorted(floors, key=lambda one: one[0]):
+        option = _limited(every, limits)
         report(option.label)
         best = min((row.error for row in rows), default=math.inf)
         if mechanisms is None and floor > _FAR * best:
             left_out.append((option.label, f"error >= {floor:.3g} with any {option.parameter}"))
             continue
-        option = _limited(option, limits)
-        found = _row(task, option, n, hidden, target, limits)
+        start = starts.get(option.parameter)
+        found = _row(task, option, n, hidden, target, limits, start)
         if isinstance(found, str):
             left_out.append((option.label, found))
         else:
             rows.append(found)
-            options[found.label] = option
+            starts[option.parameter], options[found.label] = found.value, option
 
     def confirmed(row: Row) -> Row | str:
         report(f"{row.label}, confirming")
@@ -167,13 +168,14 @@ def _row(
     hidden: int,
     target: Target,
     limits: _Limits,
+    start: float | None,
 ) -> Row | str:
     """The mechanism's row, or why it has none."""
     # Where even the shortest messages are too long nothing need be solved for.
     if limits.bits is not None and (least := _least_bits(option)) > limits.bits:
         return f"sends {least:,} bits a user or more, and {limits.bits:,} are allowed"
     try:
-        return _priced(task, option, n, settle(option, hidden, target), limits)
+        return _priced(task, option, n, settle(option, hidden, target, start=start), limits)
     except (NotCertified, ParameterError) as refused:
         return str(refused)
 

@@ -25,9 +25,8 @@ FINE, COARSE = 1e-6, 1e-3
 _DIGITS = 5
 _TRIES = 40
 _BACK = 4e-3
-# How near, relatively, to a value that misses the target the search ends: a fifth of a thousandth
-# of eps0 = 5 moves errors by less than their third digit.
-_APART = 2e-4
+# How near, relatively, to a value that misses the target the search ends.
+_APART = 1e-3
 # Guess of what a certificate of rounds loses by its lattice of eps; what is proposed is evaluated
 # as an account evaluates it.
 _ROUND_LOSS = 2e-3
@@ -56,7 +55,7 @@ class Settled:
     confirmed: bool = False
 
 
-def settle(option: Option, n: int, target: Target) -> Settled:
+def settle(option: Option, n: int, target: Target, *, start: float | None = None) -> Settled:
     """About the most accurate value of an option that meets the target, to five digits.
 
     One round is bounded by wide certified ends, which are near the sharp ones and cost a few
@@ -71,6 +70,8 @@ def settle(option: Option, n: int, target: Target) -> Settled:
         Honest messages.
     target : Target
         What has to be met.
+    start : float, optional
+        Where to begin with one round: near the answer it saves time.
 
     Raises
     ------
@@ -80,12 +81,12 @@ def settle(option: Option, n: int, target: Target) -> Settled:
     if target.rounds > 1:
         value = meeting(**_question(option, n, target))
     else:
-        value = _by_wide_ends(option, n, target)
+        value = _by_wide_ends(option, n, target, start)
     value = _rounded(option, value)
     return Settled(value, option.build(value), target.epsilon)
 
 
-def _by_wide_ends(option: Option, n: int, target: Target) -> float:
+def _by_wide_ends(option: Option, n: int, target: Target, start: float | None) -> float:
     goal = Goal.of(target.epsilon, target.delta, target.trust)
     private, open_end = option.ends
 
@@ -100,6 +101,7 @@ def _by_wide_ends(option: Option, n: int, target: Target) -> float:
         private=private,
         open_end=open_end,
         apart=_APART,
+        start=start,
     )
     return private if found is None else found.value
 
