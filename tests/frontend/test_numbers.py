@@ -240,6 +240,21 @@ def test_a_typed_delta_is_printed_as_it_was_typed():
     assert "delta = 0.002 is above 1/n = 1/1,000" in done.stderr
 
 
+def test_a_large_eps_is_warned_of():
+    """20.0855 is e^3, typed where 3 was meant."""
+    args = ["binary-rr", "-n", 1000, "--delta", "1e-4"]
+    done = run("epsilon", *args, "--eps0", 20.0855)
+    assert "delta = 0.0001" in done.stdout
+    assert done.stderr.startswith("warning[large-eps]: eps <= 20.09: a guess between two values")
+    assert run("epsilon", *args, "--eps0", 3).stderr == ""
+
+
+def test_an_estimate_is_shown_where_all_are():
+    done = run("epsilon", *KRR, "-n", 1000, "--delta", "1e-4", "--analysis", "gaussian")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "its number is in the table of --analysis all" in done.stderr
+
+
 @pytest.mark.parametrize("n", ["1,00", "1,0000", ",100", "1,,000"])
 def test_commas_that_group_nothing_are_refused(n):
     result = run("epsilon", *KRR, "-n", n, "--delta", 0.1)

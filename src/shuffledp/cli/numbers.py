@@ -10,11 +10,12 @@ from typing import Any
 import click
 
 from shuffledp import _check
+from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.bound import Bound, large_delta_words
 from shuffledp.cli.mechanisms import MechanismCommand, mechanism_label, source_from_dict
 from shuffledp.cli.mechanisms import accountant as of_messages
 from shuffledp.cli.progress import progress
-from shuffledp.cli.text import bound_text, print_json, say_unshown
+from shuffledp.cli.text import bound_text, counted, end_text, print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
@@ -26,6 +27,8 @@ _EVERY, _EVERY_SLOW = "all", "all-slow"
 # A curve's points where none are asked for, and users it goes over.
 _POINTS, _FEWEST, _MOST = 41, 100, 1_000_000
 _AUTO = "auto"
+# eps in nats at which the better of two guesses is right with probability 1/(1 + e^-eps) = 19/20.
+_LARGE = math.log(19.0)
 
 ROUNDS = click.Option(
     ["--rounds"], type=Whole(), help="Rounds in which every user takes part.  [default: 1]"
@@ -91,7 +94,7 @@ class _Asked:
     @property
     def label(self) -> str:
         """The mechanism in a line, and the rounds."""
-        rounds = "" if self.rounds is None else f", {self.rounds:,} rounds"
+        rounds = "" if self.rounds is None else f", {counted(self.rounds, 'round')}"
         return mechanism_label(self.description) + rounds
 
     def account(self, n: Any) -> Any:
@@ -118,6 +121,11 @@ class _Asked:
 
     def named(self) -> dict[str, str]:
         """The analysis as an argument, if one was named."""
+        if self.analysis in UNCERTIFIED:
+            wanted = (
+                f"an analysis that certifies; its number is in the table of --analysis {_EVERY}"
+            )
+            raise rejected("analysis", self.analysis, wanted)
         return {} if self.analysis is None else {"analysis": self.analysis}
 
 
@@ -150,6 +158,7 @@ def _epsilon(
         with progress(f"eps of {asked.label}"):
             bound = account.epsilon(delta=delta, **asked.named())
         warn_of_delta(delta, n)
+        _warn_of_epsilon(bound)
         _show(bound, as_json=as_json)
 
 
@@ -198,6 +207,14 @@ def warn_of_delta(delta: float, n: Any) -> None:
     words = large_delta_words(delta, int(n))
     if words:
         click.echo(f"warning[large-delta]: {words}", err=True)
+
+
+def _warn_of_epsilon(bound: Bound) -> None:
+    """The same for an eps at which a guess is as sure as a test at 5 per cent, or surer."""
+    if bound.upper > _LARGE:
+        said = end_text(bound, up=True, digits=4)
+        words = "a guess between two values of a user may be right more than 19 times in 20"
+        click.echo(f"warning[large-eps]: eps <= {said}: {words}", err=True)
 
 
 def added_noise(given: str | None) -> AddedNoise | None:
