@@ -45,7 +45,7 @@ def test_every_mechanism_and_command_has_its_place(pages):
         assert f"]({name}.md)" in pages["mechanisms/index"]
         assert pages[f"mechanisms/{name}"].startswith(f"# {name}\n")
     assert "- gamma: 0.1572" in pages["mechanisms/k-rr"]
-    for name in site.command_line.commands:
+    for name in site.command_line.places:
         assert f"## shuffledp {name}\n" in pages["reference/command-line"]
 
 

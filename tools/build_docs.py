@@ -239,7 +239,10 @@ def _measured() -> dict[str, str]:
 def _commands() -> str:
     parts = ["# Command line", "What `shuffledp COMMAND --help` says."]
     chosen: list[tuple[str, click.Command]] = [("shuffledp", command_line)]
-    chosen += [(f"shuffledp {name}", one) for name, one in command_line.commands.items()]
+    root = click.Context(command_line)
+    for name in command_line.list_commands(root):
+        if command := command_line.get_command(root, name):
+            chosen.append((f"shuffledp {name}", command))
     for name, command in chosen:
         context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
         parts += [f"## {name}", f"```text\n{command.get_help(context)}\n```"]

@@ -132,7 +132,7 @@ def test_help_is_on_stdout(command):
     assert result.stderr == ""
 
 
-@pytest.mark.parametrize("command", sorted(main.commands))
+@pytest.mark.parametrize("command", sorted(main.places))
 def test_help_keeps_its_lines(command):
     """A paragraph that is marked as it stands is not folded, and the mark is not shown."""
     shown = run(command, "--help").stdout

@@ -7,13 +7,10 @@ run.
 
 from __future__ import annotations
 
-from functools import partial
-from importlib import import_module
-
 import click
 
 from shuffledp import __version__
-from shuffledp.cli.group import Commands, OneLineGroup
+from shuffledp.cli.group import OneLineGroup
 
 __all__ = ["main"]
 
@@ -32,7 +29,6 @@ certified number exists for it (one line on stderr says why); 3 verify could not
 """
 
 
-# Where each command is: one command's run need not import what the others are made of.
 _MODULES = {
     "epsilon": "numbers",
     "delta": "numbers",
@@ -40,8 +36,8 @@ _MODULES = {
     "plan": "plan",
     "account": "files",
     "verify": "files",
-    "audit": "audit",
     "run": "run",
+    "audit": "audit",
     "page": "page",
     "list": "lists",
 }
@@ -49,14 +45,12 @@ _MODULES = {
 _CALLED = {"list": "listed"}
 
 
-def _imported(name: str) -> click.Command:
-    module = import_module(f"shuffledp.cli.{_MODULES[name]}")
-    return getattr(module, _CALLED.get(name, name))
-
-
 @click.group(
     cls=OneLineGroup,
-    commands=Commands({name: partial(_imported, name) for name in _MODULES}),
+    places={
+        name: (f"shuffledp.cli.{module}", _CALLED.get(name, name))
+        for name, module in _MODULES.items()
+    },
     epilog=EPILOG,
 )
 @click.version_option(__version__, prog_name="shuffledp")

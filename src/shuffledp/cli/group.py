@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from types import FrameType
 from typing import Any
 
@@ -35,41 +36,32 @@ class _ClosedPipeError(Exception):
     """Nobody reads stdout any more. Status 1 would say that a claim does not hold."""
 
 
-class Commands(MutableMapping[str, click.Command]):
-    """Commands by name, each made when it is first looked up.
+class OneLineGroup(click.Group):
+    """Print help when called with nothing; turn errors made on purpose into one line.
 
     Parameters
     ----------
-    makers : mapping
-        Name -> what makes the command of this name.
+    places : mapping
+        Name of a command -> module, and the name that the command has there: it is imported when
+        it is looked up, so that one command's run need not import what the others are made of.
     """
 
-    def __init__(self, makers: Mapping[str, Callable[[], click.Command]]) -> None:
-        self._makers = dict(makers)
-        self._made: dict[str, click.Command] = {}
+    def __init__(self, *args: Any, places: Mapping[str, tuple[str, str]], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.places = places
 
-    def __getitem__(self, name: str) -> click.Command:
-        if name not in self._made:
-            self._made[name] = self._makers[name]()
-        return self._made[name]
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of their declaration."""
+        del ctx
+        return [*self.places]
 
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        self._makers[name] = lambda: command
-        self._made[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._makers[name]
-        self._made.pop(name, None)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
-
-
-class OneLineGroup(click.Group):
-    """Print help when called with nothing; turn errors made on purpose into one line."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import it."""
+        del ctx
+        if cmd_name not in self.places:
+            return None
+        module, name = self.places[cmd_name]
+        return getattr(import_module(module), name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """``shuffledp`` and ``shuffledp epsilon`` alone are questions, not mistakes."""
