@@ -240,9 +240,8 @@ def _commands() -> str:
     parts = ["# Command line", "What `shuffledp COMMAND --help` says."]
     chosen: list[tuple[str, click.Command]] = [("shuffledp", command_line)]
     root = click.Context(command_line)
-    for name in command_line.list_commands(root):
-        if command := command_line.get_command(root, name):
-            chosen.append((f"shuffledp {name}", command))
+    found = {name: command_line.get_command(root, name) for name in command_line.places}
+    chosen += [(f"shuffledp {name}", command) for name, command in found.items() if command]
     for name, command in chosen:
         context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
         parts += [f"## {name}", f"```text\n{command.get_help(context)}\n```"]

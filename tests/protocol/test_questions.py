@@ -292,7 +292,7 @@ def test_bad_files_and_columns_are_one_line_and_leave_nothing(place, capsys, kin
         (["--domain", "no.txt"], "domain = 'no.txt'"),
         (["--domain", "in.parquet"], "domain = 'in.parquet'"),
         (["--top", "0"], "top"),
-        (["--simulate", "0"], "repetitions = 0"),
+        (["--simulate", "9"], "none with --simulate"),
     ],
 )
 def test_bad_options(place, capsys, monkeypatch, words, word):

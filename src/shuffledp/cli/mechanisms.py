@@ -105,7 +105,7 @@ class MechanismCommand(click.Command):
         """The mechanism's own options, once it is named, before the command's."""
         name: str | None = ctx.meta.get(_NAMED)
         own: list[click.Option] = []
-        if name in self._tasks:
+        if name is not None and name in self._tasks:
             own = self._tasks[name][0](name)
         elif name is not None:
             own = mechanism_options(name, partial=self._partial)

@@ -256,13 +256,13 @@ def _estimate(
     with files_written([("output", output)], inputs=[reports, deployment, domain]) as held:
         items = () if domain is None else protocol.read_items("domain", domain)
         asking = {"candidates": items, "simplex": simplex, "top": top or 0}
-        asked = protocol.Asked(**asking)
+        asked, source = protocol.Asked(**asking), None
         if deployment is not None:
             source = load_deployment().load(deployment).deployment
             asked = protocol.asked_of(source, **asking)
         with progress("estimating"):
             result, found = protocol.estimate_reports(reports, asked=asked, confidence=confidence)
-        if deployment is not None:
+        if source is not None:
             _check_same(source, result.randomizer)
         rows = result.rows if top is None else protocol.largest_rows(result.rows, top)
         text = protocol.table(rows)
