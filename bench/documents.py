@@ -163,7 +163,7 @@ def _as_code(text: str) -> str:
     return re.sub(r"([*_])", r"\\\1", text)
 
 
-def _bracket(acc: sd.Shuffled) -> str:
+def _bracket(acc: sd.Account) -> str:
     bound = acc.epsilon(delta=cases.DELTA)
     return f"{_outward(bound.lower, math.floor)} to {_outward(bound.upper, math.ceil)}"
 

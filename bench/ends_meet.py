@@ -98,7 +98,7 @@ class Row(NamedTuple):
     """A row of the large table: what is shuffled, and the analysis that was the best before."""
 
     title: str
-    account: Callable[[int], sd.Shuffled]
+    account: Callable[[int], sd.Account]
     before: str
 
 
@@ -201,7 +201,7 @@ def _title(randomizer: sd.Randomizer) -> str:
     return f"{randomizer.name}{more} {parameter:g}"
 
 
-def cell(account: sd.Shuffled, delta: float, before: str) -> str:
+def cell(account: sd.Account, delta: float, before: str) -> str:
     """Excess of the upper end over the lower one, and of the analysis that was best before."""
     bound = account.epsilon(delta=delta)
     old = account.epsilon(delta=delta, analysis=before)

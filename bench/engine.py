@@ -104,7 +104,7 @@ def questions() -> list[Question]:
                     batch=1000,
                     delta=1e-8,
                     sampler="poisson",
-                ).bound
+                ).at_target
             ),
         ),
     ]

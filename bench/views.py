@@ -34,7 +34,9 @@ def asked() -> dict[str, Asked]:
         "least discrete Laplace noise for a target, one bit, n = 200": lambda: sd.required_added(
             bit, n=200, epsilon=0.5, delta=cases.DELTA
         ),
-        "a crowd of two groups, n = 10,000": lambda: sd.crowd(tiers).epsilon(delta=cases.DELTA),
+        "a crowd of two groups, n = 10,000": lambda: sd.shuffle(groups=tiers).epsilon(
+            delta=cases.DELTA
+        ),
         "four shards, order within 1e-9, k-rr, n = 10,000": lambda: sd.shuffle(
             sd.KRR(k=10, eps0=4.0), 10_000, shuffler=shuffler
         ).epsilon(delta=cases.DELTA),

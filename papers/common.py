@@ -91,14 +91,14 @@ class Panel:
     ylim: tuple[float, float] | None = None
 
 
-def epsilon_of(accountant: sd.Shuffled, line: Line, delta: float) -> float:
+def epsilon_of(accountant: sd.Account, line: Line, delta: float) -> float:
     """eps of one analysis; nan where it does not apply or is no better than no shuffler."""
     if " or " in line.key:
         each = [epsilon_of(accountant, replace(line, key=k), delta) for k in line.key.split(" or ")]
         return min((value for value in each if not math.isnan(value)), default=math.nan)
     try:
         if line.end == "estimate" or line.key in UNCERTIFIED:
-            value = accountant.epsilon(delta=delta, analysis=line.key, certified=False).value
+            value = accountant.estimate(delta=delta, analysis=line.key).value
         else:
             analysis = None if line.key == "best" else line.key
             bound = accountant.epsilon(delta=delta, analysis=analysis)

@@ -29,7 +29,7 @@ ADVANCED = Line("advanced", "clone (ε, δ), advanced or basic composition", PUR
 LINES = (OURS, LOWER, CLONE, RENYI, BEST, ADVANCED)
 
 
-def advanced(clone: sd.Shuffled, rounds: int) -> float:
+def advanced(clone: sd.Account, rounds: int) -> float:
     """Dwork, Roth 2014, Theorem 3.20, half of delta for it; basic composition if that is less."""
     if rounds == 1:
         return clone.epsilon(delta=DELTA).upper
@@ -42,7 +42,7 @@ def advanced(clone: sd.Shuffled, rounds: int) -> float:
     )
 
 
-def best(clone: sd.Shuffled, rounds: int) -> float:
+def best(clone: sd.Account, rounds: int) -> float:
     """Kairouz, Oh, Viswanath 2015: what (eps, delta) of one round can come to; a few splits."""
     found = math.inf
     for share in (0.1, 0.5, 0.9):

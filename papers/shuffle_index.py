@@ -51,7 +51,7 @@ MECHANISMS = {
 }
 
 
-def alpha_over_n(acc: sd.Shuffled) -> float:
+def alpha_over_n(acc: sd.Account) -> float:
     """delta = 0.01/n."""
     return 0.01 / acc.n
 

@@ -45,7 +45,7 @@ BAND = (
 )
 
 
-def alpha_over_n(acc: sd.Shuffled) -> float:
+def alpha_over_n(acc: sd.Account) -> float:
     """delta = alpha/n."""
     return ALPHA / acc.n
 

@@ -105,10 +105,7 @@ def one(shape: float, n: int, column: np.ndarray) -> Found:
     )  # fmt: skip
     randomizer = found.randomizer
     acc = sd.shuffle(randomizer, n=n)
-    said = [
-        acc.epsilon(delta=delta, analysis=key, certified=False).value
-        for key in ("shuffle-index", "gaussian")
-    ]
+    said = [acc.estimate(delta=delta, analysis=key).value for key in ("shuffle-index", "gaussian")]
     values = np.random.default_rng(0).permutation(column)[:n]
     truth = np.array([np.mean(values**k) for k in range(1, ORDER + 1)])
     exact = exact_errors(randomizer, values)

@@ -86,10 +86,10 @@ def _by_grid(pair: Ratios | LawPair, epsilon: float) -> float:
         return math.nan
 
 
-def _delta(acc: sd.Shuffled, line: Line, epsilon: float) -> float:
+def _delta(acc: sd.Account, line: Line, epsilon: float) -> float:
     try:
         if line.key in UNCERTIFIED:
-            found = acc.delta(epsilon=epsilon, analysis=line.key, certified=False).value
+            found = acc.estimate(epsilon=epsilon, analysis=line.key).value
             return found if found > 0.0 else math.nan
         bound = acc.delta(epsilon=epsilon, analysis=line.key)
     except sd.NotCertified:

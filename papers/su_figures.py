@@ -72,7 +72,7 @@ MECHANISMS: dict[str, Make] = {
 }
 
 
-def accountant(randomizer: sd.Randomizer, n: int) -> sd.Shuffled:
+def accountant(randomizer: sd.Randomizer, n: int) -> sd.Account:
     """At the accuracy of a picture."""
     return sd.shuffle(randomizer, n=n, rtol=RTOL)
 
@@ -80,7 +80,7 @@ def accountant(randomizer: sd.Randomizer, n: int) -> sd.Shuffled:
 def panel_of(title: str, lines: list[tuple[Line, sd.Randomizer]]) -> Panel:
     """eps over n of named analyses of mechanisms."""
     panel = Panel(title, USERS, "n (users)", YLABEL)
-    made: dict[int, list[sd.Shuffled]] = {}
+    made: dict[int, list[sd.Account]] = {}
     for line, randomizer in lines:
         own = made.setdefault(id(randomizer), [accountant(randomizer, n) for n in USERS])
         found = [epsilon_of(acc, line, DELTA) for acc in own]

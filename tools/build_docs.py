@@ -58,12 +58,12 @@ NOTEBOOKS = ("reviewer", "engineer", "researcher", "data-scientist")
 # The package's own names by what they are for; mechanisms have pages of their own.
 GROUPS = {
     "Accounting": (
-        *("shuffle", "Shuffled", "Bound", "Theorem", "generic", "Sums", "crowd", "Crowd"),
+        *("shuffle", "Account", "Bound", "Theorem", "generic"),
         *("ratios", "variation_ratio", "analyses", "Analysis", "Comparison"),
-        *("Shuffler", "Setting", "AddedNoise"),
+        *("Shuffler", "AddedNoise"),
     ),
     "Rounds and training": (
-        *("compose", "Composed", "central", "sgd", "BatchedSGD", "sgd_noise", "ShuffledSGD"),
+        *("compose", "Composed", "central", "sgd", "SGD", "sgd_noise"),
     ),
     "Solving for a parameter": (
         *("calibrate", "Calibration", "required_users", "most_rounds", "required_noise"),

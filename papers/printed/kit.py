@@ -117,11 +117,11 @@ def agrees(ours: float, theirs: float, rtol: float = 1e-6) -> bool:
     return math.isclose(ours, theirs, rel_tol=rtol, abs_tol=1e-12)
 
 
-def upper_of(acc: sd.Shuffled, analysis: str, delta: float) -> float:
+def upper_of(acc: sd.Account, analysis: str, delta: float) -> float:
     """eps of one analysis; that of the local guarantee where it does not apply."""
     try:
         if analysis in UNCERTIFIED:
-            return acc.epsilon(delta=delta, analysis=analysis, certified=False).value
+            return acc.estimate(delta=delta, analysis=analysis).value
         return acc.epsilon(delta=delta, analysis=analysis).upper
     except sd.NotCertified:
         return acc.eps0

@@ -209,7 +209,7 @@ def _clone() -> Found:
 @row("su-worst")
 def _worst() -> Found:
     acc = sd.shuffle(sd.KRR(k=3, eps0=2.0), n=50)
-    one = acc.epsilon(delta=DELTA, analysis="one-dataset", certified=False).value
+    one = acc.estimate(delta=DELTA, analysis="one-dataset").value
     best = acc.epsilon(delta=DELTA, analysis="dataset").lower
     words = (
         f"lower ends, 3-RR, eps0 = 2, n = 50, delta = 1e-6: {down(one)} there, {down(best)} where "

@@ -245,7 +245,7 @@ def published(mechanism: sd.Randomizer | sd.MultiMessage, n: int, delta: float) 
     """eps of the published pair, by the library's contour; it certifies nothing."""
     if isinstance(mechanism, sd.Randomizer):
         acc = sd.shuffle(mechanism, n=n)
-        return acc.epsilon(delta=delta, analysis="variation-ratio", certified=False).value
+        return acc.estimate(delta=delta, analysis="variation-ratio").value
     from shuffledp.bounds.inverse import solve_epsilon
     from shuffledp.bounds.profile import Profile
     from shuffledp.bounds.variation_ratio import published_pair
@@ -263,7 +263,7 @@ def _tight(item: Item) -> Found:
     setting = f"n = 1e{round(math.log10(_TIGHT_N))}, delta = {short(delta)}"
     if isinstance(mechanism, sd.Randomizer):
         acc = sd.shuffle(mechanism, n=_TIGHT_N)
-        lower = acc.epsilon(delta=delta, analysis="variation-ratio-5.1", certified=False).value
+        lower = acc.estimate(delta=delta, analysis="variation-ratio-5.1").value
         words = f"lower bound of section 5 {down(lower, FINE)}, {words}"
         setting = f"eps0 = {_TIGHT_EPS0:g}, {setting}"
     words += f" ({setting})"

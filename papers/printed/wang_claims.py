@@ -23,7 +23,7 @@ LOCAL = (0.5, 1.0, 3.0, 5.0)
 BEFORE = ("hoeffding", "bennett", "clone", "stronger-clone")
 
 
-def _best_before(acc: sd.Shuffled, delta: float) -> float:
+def _best_before(acc: sd.Account, delta: float) -> float:
     """The blanket's closed forms for the mechanism, and the clones."""
     return min(upper_of(acc, analysis, delta) for analysis in BEFORE)
 

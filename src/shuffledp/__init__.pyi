@@ -2,10 +2,15 @@
 # and so does __init__.py, which imports a module once something of it is asked for.
 
 from shuffledp._version import __version__ as __version__
-from shuffledp.amplification import Shuffled as Shuffled, generic as generic
+from shuffledp.accounts import (
+    Account as Account,
+    Shuffler as Shuffler,
+    generic as generic,
+    shuffle as shuffle,
+)
+from shuffledp.accounts.front import ratios as ratios, variation_ratio as variation_ratio
 from shuffledp.amplification.analyses import Analysis as Analysis, analyses as analyses
 from shuffledp.amplification.comparison import Comparison as Comparison
-from shuffledp.amplification.front import ratios as ratios, variation_ratio as variation_ratio
 from shuffledp.bound import Bound as Bound, Theorem as Theorem
 from shuffledp.calibration import (
     Calibration as Calibration,
@@ -23,7 +28,6 @@ from shuffledp.errors import (
     ParameterError as ParameterError,
     ShuffleDPError as ShuffleDPError,
 )
-from shuffledp.models import Setting as Setting, Shuffler as Shuffler
 from shuffledp.multimessage import (
     BalcerCheu as BalcerCheu,
     BalcerEtAl as BalcerEtAl,
@@ -36,7 +40,6 @@ from shuffledp.multimessage import (
     protocol_names as protocol_names,
 )
 from shuffledp.planner import Plan as Plan, plan as plan
-from shuffledp.population import Crowd as Crowd, crowd as crowd
 from shuffledp.published import (
     Estimate as Estimate,
     ShuffleIndex as ShuffleIndex,
@@ -86,6 +89,5 @@ from shuffledp.randomizers import (
 )
 from shuffledp.rounds import Composed as Composed, central as central, compose as compose
 from shuffledp.surveys import Survey as Survey, Surveys as Surveys, survey as survey
-from shuffledp.training import BatchedSGD as BatchedSGD, sgd as sgd, sgd_noise as sgd_noise
-from shuffledp.training.shuffled import ShuffledSGD as ShuffledSGD
-from shuffledp.views import AddedNoise as AddedNoise, Sums as Sums, shuffle as shuffle
+from shuffledp.training import SGD as SGD, sgd as sgd, sgd_noise as sgd_noise
+from shuffledp.views.noise import AddedNoise as AddedNoise

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 
@@ -173,6 +173,18 @@ class Accountant(Plotting, ABC):
             Values of eps >= 0 in nats.
         """
         return [self.delta(epsilon=e) for e in epsilons]
+
+    def bound(self, quantity: Literal["epsilon", "delta"], value: float) -> Bound:
+        """eps at a delta, or delta at an eps: for programs, which have the question as a value.
+
+        Parameters
+        ----------
+        quantity : {"epsilon", "delta"}
+            What is bounded.
+        value : float
+            What is held fixed, in its domain.
+        """
+        return self._epsilon_at(value) if quantity == "epsilon" else self._delta_at(value)
 
     @abstractmethod
     def _epsilon_at(self, delta: float) -> Bound:

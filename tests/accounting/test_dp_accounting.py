@@ -270,11 +270,11 @@ def test_epochs_of_batches_add_up():
     run = run_of("poisson")
     event = da.SelfComposedDpEvent(BatchesDpEvent.of(run), run.epochs)
     accountant = ShufflePLDAccountant(ADDED, GRID).compose(event)
-    assert run.bound.lower <= accountant.get_epsilon(1e-6) <= run.bound.upper + 2 * GRID
+    assert run.at_target.lower <= accountant.get_epsilon(1e-6) <= run.at_target.upper + 2 * GRID
     exact = certified(accountant.ledger).epsilon(delta=1e-6)
-    assert (exact.lower, exact.upper) == (run.bound.lower, run.bound.upper)
+    assert (exact.lower, exact.upper) == (run.at_target.lower, run.at_target.upper)
     renyi = ShuffleRdpAccountant([2.0, 4.0, 8.0], ADDED).compose(event)
-    assert renyi.get_epsilon(1e-6) >= run.bound.lower
+    assert renyi.get_epsilon(1e-6) >= run.at_target.lower
 
 
 @pytest.mark.parametrize("relation", [da.NeighboringRelation.REPLACE_ONE, ZEROED])

@@ -444,7 +444,7 @@ def test_every_front_door_says_its_relation():
         sd.generic(eps0=1.0, n=10).epsilon(delta=1e-3),
         sd.variation_ratio(p=2.0, beta=0.3, q=2.0, n=10).epsilon(delta=1e-3),
         sd.shuffle(protocol, n=100).epsilon(delta=1e-3),
-        run.numerical,
+        run.at_target,
     ):
         assert bound.relation == REPLACEMENT
         assert bound.assumptions[0] == REPLACEMENT.sentence

@@ -219,16 +219,19 @@ def test_both_questions_about_a_value_share_its_account(monkeypatch):
     """eps at the value that is returned was worked out from nothing, as delta had been before."""
     asked = {"delta": [], "epsilon": []}
 
-    def log_upper(self, one, rounds):
-        asked["delta"].append(one)
-        return 3.0 * one.source.eps0 - 20.0
+    def eps0_of(composed):
+        return composed.parts[0][0].eps0
 
-    def upper_epsilon(self, one, rounds, *, delta):
-        asked["epsilon"].append(one)
+    def log_upper(self, one):
+        asked["delta"].append(one)
+        return 3.0 * eps0_of(one) - 20.0
+
+    def upper_epsilon(self, *, delta):
+        asked["epsilon"].append(self)
         return 1.0
 
     monkeypatch.setattr(Target, "log_upper", log_upper)
-    monkeypatch.setattr(Target, "upper_epsilon", upper_epsilon)
+    monkeypatch.setattr(sd.Composed, "upper_epsilon", upper_epsilon)
     found = calibrate(FAMILIES["k-rr"], n=1000, epsilon=1.0, delta=1e-6, rounds=5, start=2.0)
-    assert [one.source.eps0 for one in asked["epsilon"]] == [found.value]
+    assert [eps0_of(one) for one in asked["epsilon"]] == [found.value]
     assert any(one is asked["epsilon"][0] for one in asked["delta"])

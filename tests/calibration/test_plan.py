@@ -185,10 +185,10 @@ def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_con
     evaluated, confirmed = [], []
     log_upper, certified = Target.log_upper, solve.certified_epsilon
 
-    def counted(self, one, rounds):
-        if rounds > 1:
-            evaluated.append(one)
-        return log_upper(self, one, rounds)
+    def counted(self, account):
+        if isinstance(account, sd.Composed):
+            evaluated.append(account)
+        return log_upper(self, account)
 
     def noted(source, n, target):
         confirmed.append(source.name)

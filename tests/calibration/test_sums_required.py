@@ -10,7 +10,6 @@ import shuffledp as sd
 from shuffledp.calibration import required_users
 from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.views import certified, log_upper
 
 SUMS = {"view": "sums"}
 
@@ -44,7 +43,7 @@ def test_the_batch_meets_the_target_and_a_smaller_one_does_not(case):
     at, before = (sd.shuffle(mechanism, n, **SUMS, **more) for n in (found.n, found.beyond))
     assert at.delta(epsilon=0.4).upper <= 1.02e-5
     # Of both numbers the certified end was seen, and no data set of the smaller one is far below.
-    assert log_upper(at, epsilon=0.4, log_target=math.log(1e-5)) == found.log_delta
+    assert at.log_upper(0.4, log_target=math.log(1e-5)) == found.log_delta
     assert found.log_delta <= math.log(1e-5) < found.log_delta_beyond
     assert before.delta(epsilon=0.4).upper >= 0.98e-5
 
@@ -69,8 +68,8 @@ def test_more_noise_needs_fewer_reports_and_enough_noise_none():
 
 def test_the_solvers_end_is_that_of_a_certificate():
     view = sd.shuffle(sd.RAPPOR(d=3, eps0=1.5), 40, **SUMS)
-    alone = log_upper(view, epsilon=0.2, log_target=math.log(1e-2))
-    other = certified(view, quantity="delta", value=0.2).log_upper
+    alone = view.log_upper(0.2, log_target=math.log(1e-2))
+    other = view.seen.bound("delta", 0.2, recomputed=True).log_upper
     assert alone == pytest.approx(other, rel=0.01)
 
 
@@ -119,7 +118,7 @@ def test_the_least_noise_of_the_aggregators_own(mechanism, n, kind):
         sd.shuffle(mechanism, n, added=sd.AddedNoise(kind=kind, scale=scale), **SUMS)
         for scale in (found.value, found.beyond)
     ]
-    at, before = (log_upper(one, epsilon=0.5, log_target=math.log(1e-6)) for one in ends)
+    at, before = (one.log_upper(0.5, log_target=math.log(1e-6)) for one in ends)
     assert (at, before) == (found.log_delta, found.log_delta_beyond)
     assert at <= math.log(1e-6) < before
     # No data set of the next smaller noise is far below the target.
@@ -150,7 +149,7 @@ def test_eps0_beside_noise_of_the_aggregators_own_on_the_command_line():
     noise = sd.AddedNoise(kind="discrete-laplace", scale=1.0)
     for eps0, meets in ((found["value"], True), (found["beyond"], False)):
         view = sd.shuffle(sd.BinaryRR(eps0=eps0), 60, added=noise, **SUMS)
-        log = log_upper(view, epsilon=0.5, log_target=math.log(1e-6))
+        log = view.log_upper(0.5, log_target=math.log(1e-6))
         assert (log <= math.log(1e-6)) is meets
     for words in ("--added discrete-laplace", "--added discrete-laplace:1 --find rounds --eps0 2"):
         refused = CliRunner().invoke(main, [*line.split(), *words.split()])

@@ -32,7 +32,7 @@ def members(seed):
         yield (
             groups,
             victim,
-            sd.crowd([(channel(rows), count) for count, rows in groups], victim=victim),
+            sd.shuffle(groups=[(channel(rows), count) for count, rows in groups], victim=victim),
         )
 
 
@@ -66,7 +66,7 @@ def test_the_curve_is_above_every_data_set(seed):
 
 
 def test_one_round_is_one_and_more_are_far_below_the_own_group_s():
-    crowd = sd.crowd(TIERS, victim=1)
+    crowd = sd.shuffle(groups=TIERS, victim=1)
     one = crowd.epsilon(delta=1e-6).upper
     assert one * 0.999 <= crowd.compose(rounds=1).epsilon(delta=1e-6).upper <= 1.003 * one
     composed = crowd.compose(rounds=4, rtol=0.01).epsilon(delta=1e-6)
@@ -82,7 +82,7 @@ def test_one_round_is_one_and_more_are_far_below_the_own_group_s():
 
 
 def test_published_rounds_rest_on_the_own_group():
-    crowd = sd.crowd(TIERS, victim=1, trust="published")
+    crowd = sd.shuffle(groups=TIERS, victim=1, trust="published")
     composed = crowd.compose(rounds=4, rtol=0.01).epsilon(delta=1e-6)
     own = sd.shuffle(*TIERS[1], trust="published").compose(rounds=4, rtol=0.01)
     assert composed.upper == own.epsilon(delta=1e-6).upper
@@ -96,7 +96,7 @@ def test_matrices_of_many_inputs_rest_on_the_own_group():
     rows = [[0.4, 0.2, 0.2, 0.2][j:] + [0.4, 0.2, 0.2, 0.2][:j] for j in range(4)]
     one = sd.Channel(matrix=rows)
     other = sd.Channel(matrix=[[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25]])
-    crowd = sd.crowd([(one, 100), (other, 200)], victim=0)
+    crowd = sd.shuffle(groups=[(one, 100), (other, 200)], victim=0)
     own = sd.shuffle(one, 100).compose(rounds=2).epsilon(delta=1e-3)
     found = crowd.compose(rounds=2).epsilon(delta=1e-3)
     assert found.upper == own.upper
@@ -105,7 +105,7 @@ def test_matrices_of_many_inputs_rest_on_the_own_group():
 
 @pytest.mark.parametrize("eps0", [1e-3, 0.1, 20.0, 50.0])
 def test_guarantees_small_and_large(eps0):
-    crowd = sd.crowd([(sd.BinaryRR(eps0=1.0), 3), (sd.BinaryRR(eps0=eps0), 2)], victim=1)
+    crowd = sd.shuffle(groups=[(sd.BinaryRR(eps0=1.0), 3), (sd.BinaryRR(eps0=eps0), 2)], victim=1)
     rounds = crowd.compose(rounds=2)
     curve = crowd.as_round().sharper
     for share in (0.0, 1e-9, 0.3, 0.999):

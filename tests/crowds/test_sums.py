@@ -327,7 +327,7 @@ def test_more_users_of_any_group_never_hurt(seed):
               (sd.BinaryRR(eps0=rng.choice((1.5, 3.0))), rng.randint(200, 900))]  # fmt: skip
     more = [(mechanism, count + rng.randint(50, 900)) for mechanism, count in groups]
     for victim in (0, 1):
-        ends = [sd.crowd(one, victim=victim).epsilon(delta=1e-6) for one in (groups, more)]
+        ends = [sd.shuffle(groups=one, victim=victim).epsilon(delta=1e-6) for one in (groups, more)]
         assert ends[1].lower <= ends[0].upper
         assert ends[1].upper <= ends[0].upper * (1.0 + 1e-3)
 

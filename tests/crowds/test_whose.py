@@ -37,7 +37,7 @@ def exact_delta(epsilon, changing):
 
 @pytest.mark.parametrize(("victim", "changing"), [(0, (0, 1)), (1, (2, 3)), (None, (0, 1, 2, 3))])
 def test_ends_hold_for_whom_they_name(victim, changing):
-    bound = sd.crowd(GROUPS, victim=victim).delta(epsilon=0.3)
+    bound = sd.shuffle(groups=GROUPS, victim=victim).delta(epsilon=0.3)
     assert bound.lower - 1e-12 <= exact_delta(0.3, changing) <= bound.upper + 1e-12
     named = [k for k in (0, 1) if f"the user is one of group {k} and" in bound.relation.words]
     assert named == ([] if victim is None else [victim])
@@ -46,15 +46,15 @@ def test_ends_hold_for_whom_they_name(victim, changing):
 
 
 def test_of_another_group_it_would_be_false():
-    bound = sd.crowd(GROUPS, victim=0).delta(epsilon=0.3)
+    bound = sd.shuffle(groups=GROUPS, victim=0).delta(epsilon=0.3)
     assert bound.upper < 0.4 < exact_delta(0.3, (2, 3))
 
 
 def test_rounds_and_several_users_say_it():
-    crowd = sd.crowd(GROUPS, victim=1)
+    crowd = sd.shuffle(groups=GROUPS, victim=1)
     rounds = crowd.compose(rounds=2).delta(epsilon=0.3)
     assert rounds.relation == OfGroup(1)
-    both = sd.crowd(GROUPS, victim=1, changed=2).delta(epsilon=0.3)
+    both = sd.shuffle(groups=GROUPS, victim=1, changed=2).delta(epsilon=0.3)
     assert both.relation == Together(2, OfGroup(1))
     assert both.relation.words.endswith(
         "the users are of group 1 and stay in it, all groups are the same"
@@ -68,7 +68,7 @@ def test_rounds_and_several_users_say_it():
 
 def test_rounds_of_several_relations_say_it_of_each():
     """The group was left out where another mechanism's rounds are not of its members alone."""
-    crowds = [sd.crowd(GROUPS, victim=k) for k in (0, 1)]
+    crowds = [sd.shuffle(groups=GROUPS, victim=k) for k in (0, 1)]
     for others, wanted in (
         ([crowds[0], sd.shuffle(GROUPS[0][0], n=10)], [0]),
         ([sd.shuffle(GROUPS[0][0], n=10), crowds[1]], [1]),
@@ -83,14 +83,14 @@ def test_rounds_of_several_relations_say_it_of_each():
 def test_rounds_of_all_users_are_no_rounds_of_a_group_with_the_same_mechanism(turned):
     """They were one mechanism twice, for the neighbours of the one that was given first."""
     one = sd.KRR(k=3, eps0=1.0)
-    crowd, everybody = sd.crowd([(one, 5), (one, 5)], victim=0), sd.shuffle(one, n=10)
+    crowd, everybody = sd.shuffle(groups=[(one, 5), (one, 5)], victim=0), sd.shuffle(one, n=10)
     rounds = [everybody, crowd] if turned else [crowd, everybody]
     found = sd.compose(rounds)
     assert [part.relation for part, _ in found.parts].count(OfGroup(0)) == 1
     assert found == sd.compose(rounds[::-1])
     assert "the user is one of group 0" in found.relation.words
     # Where nothing is said of a group it is the same mechanism.
-    (part, count), *none = sd.compose([sd.crowd([(one, 10)], victim=0), everybody]).parts
+    (part, count), *none = sd.compose([sd.shuffle(groups=[(one, 10)], victim=0), everybody]).parts
     assert (part.relation, count, none) == (REPLACEMENT, 2, [])
 
 
@@ -104,9 +104,9 @@ def test_the_worst_of_all_groups_says_what_every_group_takes_for_granted():
     The largest end is then that of a group of thousands, which needs no such assumption.
     """
     groups = [(sd.BinaryRR(eps0=4.0), 3_000), (sd.BinaryRR(eps0=2.0), 1)]
-    first = sd.crowd(groups, victim=0).epsilon(delta=1e-6)
+    first = sd.shuffle(groups=groups, victim=0).epsilon(delta=1e-6)
     assert not alike(first)
-    worst = sd.crowd(groups).epsilon(delta=1e-6)
+    worst = sd.shuffle(groups=groups).epsilon(delta=1e-6)
     assert worst.upper == first.upper
     told_apart = sd.shuffle(groups[1][0], n=1).epsilon(delta=1e-6)
     assert told_apart.lower > 2.5 * worst.upper
@@ -114,9 +114,9 @@ def test_the_worst_of_all_groups_says_what_every_group_takes_for_granted():
     assert "common-blanket" not in worst.upper_theorem.key
     assert worst.upper_theorem.provenance == "proved here"
     assert "docs/theory-crowds.md, Theorems 2.2 and 3.1" in worst.upper_theorem.source
-    delta = sd.crowd(groups).delta(epsilon=0.7)
+    delta = sd.shuffle(groups=groups).delta(epsilon=0.7)
     assert alike(delta)
-    published = sd.crowd(groups, trust="published").epsilon(delta=1e-6)
+    published = sd.shuffle(groups=groups, trust="published").epsilon(delta=1e-6)
     assert published.upper_theorem.provenance == "published"
     assert published.upper >= told_apart.lower
     assert not alike(published)
@@ -125,17 +125,19 @@ def test_the_worst_of_all_groups_says_what_every_group_takes_for_granted():
 def test_groups_with_one_mechanism_hide_each_other_if_they_look_alike():
     """They were counted as one group, and nothing said that reports must not show which."""
     one = sd.KRR(k=10, eps0=2.0)
-    crowd = sd.crowd([(one, 100), (one, 900)], victim=0)
+    crowd = sd.shuffle(groups=[(one, 100), (one, 900)], victim=0)
     both, alone = crowd.epsilon(delta=1e-6), sd.shuffle(one, n=100).epsilon(delta=1e-6)
     assert both.upper < 0.5 * alone.lower
     assert alike(both)
     assert alike(crowd.delta(epsilon=0.2))
     assert alike(crowd.compose(rounds=2).epsilon(delta=1e-6))
-    third = sd.crowd([(one, 100), (one, 900), (sd.Laplace(eps0=1.0), 50)], victim=0)
+    third = sd.shuffle(groups=[(one, 100), (one, 900), (sd.Laplace(eps0=1.0), 50)], victim=0)
     assert alike(third.epsilon(delta=1e-6))
     assert alike(third.compose(rounds=2).epsilon(delta=1e-6))
     # Neither by itself, nor by what a report alone gives away.
-    assert not alike(sd.crowd([(one, 100), (sd.Laplace(eps0=1.0), 900)]).epsilon(delta=1e-6))
-    assert not alike(sd.crowd([(one, 1_000)]).epsilon(delta=1e-6))
-    few = sd.crowd([(one, 1), (one, 1)], victim=0).epsilon(delta=1e-12)
+    assert not alike(
+        sd.shuffle(groups=[(one, 100), (sd.Laplace(eps0=1.0), 900)]).epsilon(delta=1e-6)
+    )
+    assert not alike(sd.shuffle(groups=[(one, 1_000)]).epsilon(delta=1e-6))
+    few = sd.shuffle(groups=[(one, 1), (one, 1)], victim=0).epsilon(delta=1e-12)
     assert few.upper_theorem.key == "local" or alike(few)

@@ -14,7 +14,7 @@ from shuffledp.certificate import issue, read, recompute, to_dict
 from shuffledp.certificate.verifier import not_checked, verify
 from shuffledp.deployment import account_crowd, groups, load_crowd
 from shuffledp.errors import ParameterError
-from shuffledp.population.front import LARGEST_GROUPS
+from shuffledp.population.crowd import LARGEST_GROUPS
 
 # (groups as (users, randomizer), target, accounting)
 KINDS = {

@@ -53,7 +53,7 @@ def test_account_writes_certificate_reports_and_figure(tmp_path):
     certificate = json.loads((out / "crowd.certificate.json").read_text())
     claims = [c for c in certificate["claims"] if (c["group"], c["situation"]) == (1, "now")]
     upper, lower = (claim["value"] for claim in claims[:2])
-    one = sd.crowd(groups, victim=1).epsilon(delta=1e-3)
+    one = sd.shuffle(groups=groups, victim=1).epsilon(delta=1e-3)
     assert one.upper <= upper <= one.upper * (1.0 + 1e-5)
     assert one.lower * (1.0 - 1e-5) <= lower <= one.lower
     done = run("verify", out / "crowd.certificate.json", "--deployment", path)

@@ -182,7 +182,7 @@ BAD = {
     "curve to = 1.0: wanted more than": ["delta", *KRR, "-n", 10, "--curve", "2:1"],
     "plot = 'x.gif'": ["delta", *KRR, "-n", 10, "--plot", "x.gif"],
     "rounds = 0": ["epsilon", *KRR, "-n", 10, "--delta", 0.1, "--rounds", 0],
-    "none with --rounds": [
+    "none with rounds": [
         *("epsilon", *KRR, "-n", 10, "--delta", 0.1, "--rounds", 2, "--analysis", "clone"),
     ],
     "plot = 'y.gif'": ["account", "x.toml", "--plot", "y.gif"],

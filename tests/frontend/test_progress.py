@@ -20,10 +20,10 @@ from shuffledp.cli import main, numbers
 def slow(bound, *, as_json):
     print("0.1 <= eps <= 0.2")
 numbers._show = slow
-from shuffledp.amplification import Shuffled
+from shuffledp.accounts import Account
 def epsilon(self, **more):
     time.sleep(1.6)
-Shuffled.epsilon = epsilon
+Account.epsilon = epsilon
 main(sys.argv[1:])
 """
 KRR = ["epsilon", "k-rr", "--k", "3", "--eps0", "1", "-n", "50", "--delta", "0.01"]

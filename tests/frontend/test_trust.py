@@ -69,10 +69,10 @@ def test_what_only_the_victim_can_send_is_named():
 )
 def test_binary_formulas_are_for_binary_responses(mechanism):
     with pytest.raises(sd.NotCertified, match="binary randomized response"):
-        sd.shuffle(mechanism, n=10_000).epsilon(delta=1e-6, analysis="csuzz19", certified=False)
+        sd.shuffle(mechanism, n=10_000).estimate(delta=1e-6, analysis="csuzz19")
 
 
 @pytest.mark.parametrize("mechanism", [sd.BinaryRR(eps0=1.0), sd.KRR(k=2, eps0=1.0)], ids=str)
 def test_they_are_given_for_these(mechanism):
     shuffled = sd.shuffle(mechanism, n=10_000)
-    assert shuffled.epsilon(delta=1e-6, analysis="csuzz19", certified=False).value > 0.0
+    assert shuffled.estimate(delta=1e-6, analysis="csuzz19").value > 0.0

@@ -195,7 +195,7 @@ def views() -> Iterator[tuple[str, Question]]:
     for victim in (None, 0, 1):
         yield (
             f"crowd k-rr victim={victim}",
-            lambda v=victim: sd.crowd(groups, victim=v).epsilon(delta=1e-6),
+            lambda v=victim: sd.shuffle(groups=groups, victim=v).epsilon(delta=1e-6),
         )
 
 
@@ -208,7 +208,7 @@ def batches() -> Iterator[tuple[str, Question]]:
                 lambda s=sampler, z=noise: (
                     sd.sgd(
                         n=10**4, noise=z, clip=1.0, epochs=1, batch=100, delta=1e-6, sampler=s
-                    ).bound
+                    ).at_target
                 ),
             )
 

@@ -12,10 +12,10 @@ MECHANISMS = [sd.KRR(k=4, eps0=2.0), sd.RAPPOR(d=3, eps0=1.5), sd.BinaryRR(eps0=
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_a_crowd_of_one_group_is_a_shuffle(mechanism):
-    one, crowd = sd.shuffle(mechanism, 400), sd.crowd([(mechanism, 400)])
+    one, crowd = sd.shuffle(mechanism, 400), sd.shuffle(groups=[(mechanism, 400)])
     found, asked = crowd.epsilon(delta=DELTA), one.epsilon(delta=DELTA)
     assert (found.lower, found.upper) == (asked.lower, asked.upper)
-    split = sd.crowd([(mechanism, 150), (mechanism, 250)]).epsilon(delta=DELTA)
+    split = sd.shuffle(groups=[(mechanism, 150), (mechanism, 250)]).epsilon(delta=DELTA)
     assert split.lower <= asked.upper
     assert asked.lower <= split.upper
 

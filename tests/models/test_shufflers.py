@@ -323,7 +323,7 @@ def test_values_are_values():
     assert replace(acc, n=400).epsilon(delta=1e-3).upper < first.upper
     assert acc.with_n(400) == replace(acc, n=400)
     assert sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, shuffler=sd.Shuffler()).n == 100
-    assert isinstance(sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, changed=1), sd.Shuffled)
+    assert isinstance(sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, changed=1), sd.Account)
 
 
 def test_together_covers_datasets():

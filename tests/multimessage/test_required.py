@@ -44,7 +44,7 @@ def test_biased_bit(n, epsilon, delta):
     assert shifted_binomial_delta(n, exact, low) <= Fraction(delta)
     before = Fraction(round((1.0 - found.beyond) * 2**64), 1 << 64)
     assert shifted_binomial_delta(n, before, high) > Fraction(delta)
-    assert found.beyond == pytest.approx(found.value / 1.001, rel=1e-12)
+    assert found.value / 1.0011 < found.beyond < found.value
     assert "1 - p" in str(found)
 
 
@@ -90,7 +90,7 @@ def test_no_noise_is_needed_where_the_messages_do():
 
 
 def test_what_cannot_be_met_is_said():
-    with pytest.raises(sd.NotCertified, match="the noisiest coin is not enough"):
+    with pytest.raises(sd.NotCertified, match="does not meet"):
         sd.required_noise(sd.BalcerCheu(p=0.9), n=3, epsilon=0.1, delta=1e-9)
     with pytest.raises(sd.ParameterError, match="tuned by its bias"):
         sd.required_messages(sd.BalcerCheu(p=0.9), n=3, epsilon=0.1, delta=1e-9)

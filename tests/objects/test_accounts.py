@@ -14,9 +14,9 @@ ACCOUNTS = {
     "shuffle": ONE,
     "rounds": sd.shuffle(BITS, 50, trust="published").compose(rounds=2, rtol=0.1),
     "sums": sd.shuffle(BITS, 50, view="sums"),
-    "crowd": sd.crowd([(BITS, 20), (sd.BinaryRR(eps0=2.0), 30)]),
+    "crowd": sd.shuffle(groups=[(BITS, 20), (sd.BinaryRR(eps0=2.0), 30)]),
     "several": sd.shuffle(BITS, 50, changed=2),
-    "crowd, several": sd.crowd([(BITS, 20), (sd.BinaryRR(eps0=2.0), 30)], changed=2),
+    "crowd, several": sd.shuffle(groups=[(BITS, 20), (sd.BinaryRR(eps0=2.0), 30)], changed=2),
 }
 
 

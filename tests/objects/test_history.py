@@ -241,12 +241,12 @@ def test_sgd_by_any_way():
     used = sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=3, delta=1e-6)
     used.composed().delta(epsilon=0.7)
     used.composed().epsilon(delta=1e-3)
-    assert used.numerical == run.numerical
+    assert used.at_target == run.at_target
     assert (
-        dataclasses.replace(run, epochs=2).numerical
-        == sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=2, delta=1e-6).numerical
+        dataclasses.replace(run, epochs=2).at_target
+        == sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=2, delta=1e-6).at_target
     )
-    assert dataclasses.replace(run, noise=3.0).numerical.upper < run.numerical.upper
+    assert dataclasses.replace(run, noise=3.0).at_target.upper < run.at_target.upper
 
 
 @pytest.mark.long

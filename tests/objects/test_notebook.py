@@ -183,7 +183,7 @@ def test_curves_of_rounds_crowds_and_sums():
     mechanism = sd.RAPPOR(d=4, eps0=2.0)
     for acc in (
         ACC.compose(rounds=3),
-        sd.crowd([(sd.BinaryRR(eps0=1.0), 100), (sd.BinaryRR(eps0=2.0), 100)]),
+        sd.shuffle(groups=[(sd.BinaryRR(eps0=1.0), 100), (sd.BinaryRR(eps0=2.0), 100)]),
         sd.shuffle(mechanism, n=100, view="sums"),
     ):
         axes = acc.plot(points=2)

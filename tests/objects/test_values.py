@@ -35,7 +35,7 @@ VALUES = {
     "variation ratio": lambda: sd.variation_ratio(p=3.0, beta=0.5, q=3.0, n=100),
     "bound": lambda: BIT.epsilon(delta=1e-3),
     "delta": lambda: BIT.delta(epsilon=0.1),
-    "estimate": lambda: BIT.epsilon(delta=1e-3, analysis="gaussian", certified=False),
+    "estimate": lambda: BIT.estimate(delta=1e-3, analysis="gaussian"),
     "round": BIT.as_round,
     "composed": lambda: BIT.compose(rounds=3),
     "metric": lambda: sd.shuffle(sd.MetricLaplace(scale=1.0, distance=0.5), 10).compose(rounds=2),

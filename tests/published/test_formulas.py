@@ -134,7 +134,7 @@ def test_the_corollary_needs_the_condition_of_theorem_4_1():
     assert claimed < acc.epsilon(delta=delta).lower
     for ask in (
         lambda: forms.k_rr(k=k, eps0=eps0, n=n, delta=delta),
-        lambda: acc.epsilon(delta=delta, analysis="fmt-4.2", certified=False),
+        lambda: acc.estimate(delta=delta, analysis="fmt-4.2"),
     ):
         with pytest.raises(sd.NotCertified, match=r"k n/.*>= 8 log"):
             ask()

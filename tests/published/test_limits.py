@@ -128,13 +128,13 @@ def test_estimate_prints_its_warning():
     assert found.to_dict()["certified"] is False
     acc = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=10**5)
     band = [
-        acc.epsilon(delta=1e-6, analysis=key, certified=False).value
+        acc.estimate(delta=1e-6, analysis=key).value
         for key in ("shuffle-index-lower", "shuffle-index")
     ]
     assert band == sorted(band)
-    assert acc.delta(epsilon=1.5, analysis="shuffle-index", certified=False).value == 0.0
+    assert acc.estimate(epsilon=1.5, analysis="shuffle-index").value == 0.0
     with pytest.raises(sd.ParameterError, match="epsilon"):
-        acc.delta(epsilon=0.0, analysis="shuffle-index", certified=False)
+        acc.estimate(epsilon=0.0, analysis="shuffle-index")
 
 
 @pytest.mark.many(5)

@@ -28,7 +28,7 @@ def test_every_formula_works_somewhere_and_says_why_not_elsewhere(key):
     made, refused = 0, []
     for acc in SOURCES.values():
         try:
-            found = acc.epsilon(delta=1e-4, analysis=key, certified=False)
+            found = acc.estimate(delta=1e-4, analysis=key)
         except sd.NotCertified as error:
             refused.append(str(error))
             continue
@@ -62,8 +62,8 @@ def test_formulas_that_bound_are_above_the_exact_divergence(key):
     ):
         acc = sd.shuffle(sd.randomizer_from_dict(table), n=10_000)
         try:
-            epsilon = acc.epsilon(delta=1e-4, analysis=key, certified=False).value
-            below = acc.delta(epsilon=0.5 * epsilon, analysis=key, certified=False).log_value
+            epsilon = acc.estimate(delta=1e-4, analysis=key).value
+            below = acc.estimate(epsilon=0.5 * epsilon, analysis=key).log_value
         except sd.NotCertified:
             continue
         for eps, log in ((epsilon, math.log(1e-4)), (0.5 * epsilon, below)):
@@ -86,9 +86,9 @@ def test_formulas_that_bound_are_above_the_exact_divergence(key):
 )
 def test_estimates_are_near_what_they_stand_for(key, like):
     acc = sd.shuffle(sd.BinaryRR(eps0=1.0), n=2000)
-    found = acc.epsilon(delta=1e-5, analysis=key, certified=False)
+    found = acc.estimate(delta=1e-5, analysis=key)
     assert found.value == pytest.approx(acc.epsilon(delta=1e-5, analysis=like).upper, rel=0.04)
-    delta = acc.delta(epsilon=0.1, analysis=key, certified=False)
+    delta = acc.estimate(epsilon=0.1, analysis=key)
     wanted = acc.delta(epsilon=0.1, analysis=like).log_upper
     assert delta.log_value == pytest.approx(wanted, abs=0.3)
 
@@ -96,11 +96,11 @@ def test_estimates_are_near_what_they_stand_for(key, like):
 def test_lower_formulas_are_below_the_dataset():
     """3-RR, eps0 = 2, n = 50, delta = 1e-6: a third input gives 1.708, x2 = x0 gives 1.874."""
     acc = sd.shuffle(sd.KRR(k=3, eps0=2.0), n=50)
-    one = acc.epsilon(delta=1e-6, analysis="one-dataset", certified=False).value
+    one = acc.estimate(delta=1e-6, analysis="one-dataset").value
     every = acc.epsilon(delta=1e-6, analysis="dataset").lower
     assert [one, every] == pytest.approx([1.708, 1.874], abs=6e-4)
     acc = sd.shuffle(sd.Laplace(eps0=2.0), n=1000)
-    merged = acc.epsilon(delta=1e-6, analysis="variation-ratio-5.1", certified=False).value
+    merged = acc.estimate(delta=1e-6, analysis="variation-ratio-5.1").value
     every = acc.epsilon(delta=1e-6, analysis="dataset").lower
     assert 0.3 * every < merged < 0.99 * every
 
@@ -109,7 +109,7 @@ def test_the_theorem_for_approximate_guarantees_is_above_gaussian_noise():
     for sigma, n in ((1.0, 10**8), (4.0, 30_000)):
         acc = sd.shuffle(sd.Gaussian(sigma=sigma), n=n, rtol=1e-2)
         for delta in (1e-4, 1e-8):
-            found = acc.epsilon(delta=delta, analysis="fmt-3.8", certified=False).value
+            found = acc.estimate(delta=delta, analysis="fmt-3.8").value
             assert found >= acc.epsilon(delta=delta, analysis="dataset").lower
 
 
@@ -119,24 +119,21 @@ def test_the_published_ratio_bounds_where_it_leaves_no_rest():
         found, n = sd.ratios(protocol), protocol.blanket_total(3000) + 1
         family = sd.variation_ratio(p=found.p, beta=found.beta, q=found.q, n=n)
         for key in ("variation-ratio", "variation-ratio-4.2", "variation-ratio-4.3"):
-            assert true.lower <= family.epsilon(delta=1e-6, analysis=key, certified=False).value
+            assert true.lower <= family.estimate(delta=1e-6, analysis=key).value
 
 
 def test_any_analysis_can_be_asked_without_its_certificate():
     acc = sd.shuffle(sd.KRR(k=5, eps0=1.0), n=1000)
-    found = acc.epsilon(delta=1e-6, analysis="blanket", certified=False)
+    found = acc.estimate(delta=1e-6, analysis="blanket")
     assert found.value == acc.epsilon(delta=1e-6, analysis="blanket").upper
-    lower = acc.delta(epsilon=0.1, analysis="dataset", certified=False)
+    lower = acc.estimate(epsilon=0.1, analysis="dataset")
     assert lower.log_value == acc.delta(epsilon=0.1, analysis="dataset").log_lower
-    for wrong in (None, 1, "no"):
-        with pytest.raises(sd.ParameterError, match="certified"):
-            acc.epsilon(delta=1e-6, analysis="blanket", certified=wrong)
-    with pytest.raises(sd.ParameterError, match="unless one analysis is named"):
-        acc.epsilon(delta=1e-6, certified=False)
+    with pytest.raises(sd.ParameterError, match="exactly one of delta and epsilon"):
+        acc.estimate(analysis="blanket")
+    with pytest.raises(sd.ParameterError, match="analysis is missing"):
+        acc.estimate(delta=1e-6)
 
 
 def test_sums_over_all_counts_are_refused_where_they_would_not_end():
     with pytest.raises(sd.NotCertified, match="offered up to"):
-        sd.generic(eps0=1.0, n=10**9).epsilon(
-            delta=1e-6, analysis="clone-binomial-sums", certified=False
-        )
+        sd.generic(eps0=1.0, n=10**9).estimate(delta=1e-6, analysis="clone-binomial-sums")

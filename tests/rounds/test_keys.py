@@ -53,8 +53,8 @@ def crowds():
     for given in (groups, groups[::-1], [(KRR, 10), (KRR, 10)], [(KRR, 20)]):
         for victim in range(len(given)):
             for more in ({}, {"rtol": 1e-3}, {"trust": "published"}):
-                yield sd.crowd(given, victim=victim, **more).as_round()
-    yield sd.crowd([(KRR, 20)]).as_round()
+                yield sd.shuffle(groups=given, victim=victim, **more).as_round()
+    yield sd.shuffle(groups=[(KRR, 20)]).as_round()
 
 
 def of_training():

@@ -66,16 +66,16 @@ def test_an_epoch_is_between_one_dataset_and_one_report():
 def test_report():
     run = sgd(n=10**6, noise=5.0, clip=1.0, epochs=3, batch=1000, delta=1e-6)
     assert run.steps == 3000
-    assert run.numerical.upper > 0.0
+    assert run.at_target.upper > 0.0
     text = str(run)
     for words in ("clipped to L2 norm 1", "fresh uniformly random", "published", "real numbers"):
         assert words in text
-    assert run.to_dict()["numerical"]["upper"] == run.numerical.upper
+    assert run.to_dict()["bound"]["upper"] == run.at_target.upper
     # Batches are post-processing, more epochs are not.
     other = sgd(n=10**6, noise=5.0, clip=1.0, epochs=3, batch=1, delta=1e-6)
-    assert other.numerical.upper == run.numerical.upper
+    assert other.at_target.upper == run.at_target.upper
     more = sgd(n=10**6, noise=5.0, clip=1.0, epochs=30, batch=1, delta=1e-6)
-    assert more.numerical.upper > run.numerical.upper
+    assert more.at_target.upper > run.at_target.upper
 
 
 @pytest.mark.parametrize(

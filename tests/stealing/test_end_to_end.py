@@ -73,7 +73,7 @@ def test_an_analysis_left_out_is_no_better(randomizer: sd.Randomizer) -> None:
     account = sd.shuffle(randomizer, n=2_000)
     bound = account.epsilon(delta=DELTA)
     best = Best(randomizer, 2_000, rtol=1e-6, trust="all")
-    for analysis in best.applying("upper"):
+    for analysis, _ in best.asked("upper", None):
         try:
             alone = account.epsilon(delta=DELTA, analysis=analysis.key)
         except sd.NotCertified:
@@ -223,7 +223,7 @@ def test_label_stealing_closes_the_ends_of_few_users() -> None:
     assert many.upper_theorem is not None
     assert many.upper_theorem.key == "blanket"
     works = [Best(KRR10, n, rtol=1e-6, trust="all") for n in (19, 20, 2_000, 2_001)]
-    keys = [[one.key for one in best.applying("upper", "apart")] for best in works]
+    keys = [[one.key for one, _ in best.asked("upper", None, "apart")] for best in works]
     assert [one[-1:] for one in keys] == [[], ["label-stealing"], ["label-stealing"], []]
 
 
@@ -274,7 +274,7 @@ def test_few_messages_serve_large_deltas(eps0: float, most: float) -> None:
     ],
     ids=["generic-60", "generic-30", "rappor-60"],
 )
-def test_few_messages_serve_in_rounds(one: sd.Shuffled, rounds: int, most: float) -> None:
+def test_few_messages_serve_in_rounds(one: sd.Account, rounds: int, most: float) -> None:
     """The unit of eps, too, is guessed so that they serve: 0.537, 0.821 and 4.12 else."""
     bound = one.compose(rounds=rounds).epsilon(delta=1e-3)
     assert bound.lower <= bound.upper <= most
@@ -282,7 +282,7 @@ def test_few_messages_serve_in_rounds(one: sd.Shuffled, rounds: int, most: float
 
 def test_few_messages_of_a_crowd_serve() -> None:
     """Its first guess is nearer too: 0.03097, the common blanket's, else."""
-    crowd = sd.crowd([(sd.KRR(k=8, eps0=2.0), 40), (sd.KRR(k=8, eps0=1.0), 20)])
+    crowd = sd.shuffle(groups=[(sd.KRR(k=8, eps0=2.0), 40), (sd.KRR(k=8, eps0=1.0), 20)])
     bound = crowd.delta(epsilon=0.3)
     assert bound.lower <= bound.upper <= 0.026
 

@@ -11,9 +11,10 @@ import pytest
 from scipy.special import ndtr
 
 import shuffledp as sd
+from shuffledp import theorems
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.neighbours import AddOrRemove, ReplaceSpecial
-from shuffledp.training import one_epoch
+from shuffledp.training.account import OfCurve
 
 ONE = {"clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}
 
@@ -67,7 +68,7 @@ def quadrature(steps, sigma, epsilon, *, added, nodes=4001):
 def test_both_ends_against_quadrature(steps, sigma, epsilon):
     nodes = 4001 if steps == 2 else 1501
     exact = max(quadrature(steps, sigma, epsilon, added=a, nodes=nodes) for a in (False, True))
-    found = balls(steps, sigma).delta_at(epsilon=epsilon)
+    found = balls(steps, sigma).delta(epsilon=epsilon)
     # The kink leaves the rule an error of the step's square; the bracket is 1e-3 wide.
     assert found.lower <= exact * (1.0 + 2e-5)
     assert found.upper >= exact * (1.0 - 2e-5)
@@ -78,13 +79,13 @@ def test_both_ends_against_quadrature(steps, sigma, epsilon):
     ("epsilon", "sampled"), [(0.5, 0.0711), pytest.param(1.0, 0.0283, marks=pytest.mark.long)]
 )
 def test_published_importance_sampling(epsilon, sampled):
-    found = balls(100, 0.5).delta_at(epsilon=epsilon)
+    found = balls(100, 0.5).delta(epsilon=epsilon)
     assert found.upper == pytest.approx(sampled, rel=6e-3)
     assert found.upper <= found.lower * (1.0 + 1e-3)
 
 
 def test_one_step_is_the_gaussian_mechanism():
-    found = balls(1, 1.3).epsilon_at(delta=1e-5)
+    found = balls(1, 1.3).epsilon(delta=1e-5)
     known = sd.compose([sd.central.gaussian(sigma=1.3, relation="replace-special")])
     wide = known.epsilon(delta=1e-5)
     assert found.lower <= wide.upper
@@ -96,14 +97,14 @@ def test_one_step_is_the_gaussian_mechanism():
 def test_ends_are_in_order_and_less_than_one_batch_alone(sampler):
     run = sd.sgd(n=40, noise=0.8, clip=1.0, epochs=1, batch=2, delta=1e-4, sampler=sampler)
     alone = sd.compose([sd.central.gaussian(sigma=0.8, relation="replace-special")])
-    found, most = run.delta_at(epsilon=1.0), alone.delta(epsilon=1.0)
+    found, most = run.delta(epsilon=1.0), alone.delta(epsilon=1.0)
     assert 0.0 < found.lower <= found.upper <= most.upper * (1.0 + 1e-3)
 
 
 def test_what_poisson_accounting_hides_of_shuffled_batches():
     setting = {"n": 10_000, "noise": 0.6, "clip": 1.0, "epochs": 1, "batch": 100, "delta": 1e-5}
     poisson, bins, shuffled = (
-        sd.sgd(sampler=s, **setting).delta_at(epsilon=2.0)
+        sd.sgd(sampler=s, **setting).delta(epsilon=2.0)
         for s in ("poisson", "balls-and-bins", "shuffle")
     )
     assert bins.upper < poisson.lower
@@ -113,49 +114,49 @@ def test_what_poisson_accounting_hides_of_shuffled_batches():
 
 @pytest.mark.long
 def test_several_balls_in_an_epoch():
-    once = balls(6, 1.0).delta_at(epsilon=0.5)
-    several = balls(6, 1.0, per_epoch=3).delta_at(epsilon=0.5)
+    once = balls(6, 1.0).delta(epsilon=0.5)
+    several = balls(6, 1.0, per_epoch=3).delta(epsilon=0.5)
     assert once.upper < several.lower <= several.upper
     assert "k of T" in several.upper_theorem.title
     # Every batch: T rounds of the Gaussian mechanism, which the sum attains.
-    always = balls(3, 2.0, per_epoch=3).delta_at(epsilon=0.5)
+    always = balls(3, 2.0, per_epoch=3).delta(epsilon=0.5)
     assert always.upper <= always.lower * (1.0 + 2e-2)
 
 
 def test_batches_of_two_sizes_have_a_lower_end_of_their_own():
     run = sd.sgd(n=5, noise=1.0, clip=1.0, epochs=1, batch=2, delta=1e-4, sampler="shuffle")
-    found = run.delta_at(epsilon=0.1)
+    found = run.delta(epsilon=0.1)
     assert 0.0 < found.lower < found.upper
 
 
 def test_published_theorems_alone():
     run = balls(100, 1.0, trust="published")
-    found = run.delta_at(epsilon=1.0)
+    found = run.delta(epsilon=1.0)
     assert found.upper_theorem.provenance == "published"
-    assert found.upper > balls(100, 1.0).delta_at(epsilon=1.0).upper
+    assert found.upper > balls(100, 1.0).delta(epsilon=1.0).upper
 
 
 @pytest.mark.long
 def test_more_noise_and_more_bins_show_less():
-    deltas = [balls(t, s).delta_at(epsilon=0.5) for t, s in ((8, 0.6), (8, 0.9), (16, 0.9))]
+    deltas = [balls(t, s).delta(epsilon=0.5) for t, s in ((8, 0.6), (8, 0.9), (16, 0.9))]
     for worse, better in itertools.pairwise(deltas):
         assert better.upper < worse.lower
 
 
 @pytest.mark.long
 def test_units_do_not_matter():
-    base = balls(20, 0.75).delta_at(epsilon=0.5)
-    scaled = balls(20, 0.75 * 8.0, clip=8.0).delta_at(epsilon=0.5)
+    base = balls(20, 0.75).delta(epsilon=0.5)
+    scaled = balls(20, 0.75 * 8.0, clip=8.0).delta(epsilon=0.5)
     assert (scaled.lower, scaled.upper) == (base.lower, base.upper)
 
 
 def test_relations_and_what_is_said():
     run = balls(20, 1.0, relation="add-or-remove-one")
-    found = run.delta_at(epsilon=0.2)
+    found = run.delta(epsilon=0.2)
     assert run.relation == found.relation == AddOrRemove()
     assert found.assumptions[0] == AddOrRemove().sentence
     assert any("chosen uniformly at random" in words for words in found.assumptions)
-    assert found.upper == balls(20, 1.0).delta_at(epsilon=0.2).upper
+    assert found.upper == balls(20, 1.0).delta(epsilon=0.2).upper
     assert balls(20, 1.0).relation == ReplaceSpecial()
     assert "balls-and-bins" in str(run)
     assert run.to_dict()["steps"] == 20
@@ -164,11 +165,11 @@ def test_relations_and_what_is_said():
 @pytest.mark.long
 def test_a_run_is_a_value():
     run = balls(20, 1.0)
-    asked = run.delta_at(epsilon=0.3)
+    asked = run.delta(epsilon=0.3)
     for other in (replace(run), copy.deepcopy(run), pickle.loads(pickle.dumps(run))):
         assert other == run
-        assert other.delta_at(epsilon=0.3) == asked
-    assert replace(run, noise=2.0).delta_at(epsilon=0.3).upper < asked.lower
+        assert other.delta(epsilon=0.3) == asked
+    assert replace(run, noise=2.0).delta(epsilon=0.3).upper < asked.lower
 
 
 @pytest.mark.parametrize(
@@ -200,9 +201,9 @@ def test_refusals(changed, named):
 def test_noise_for_a_target():
     setting = {"n": 64, "clip": 2.0, "epochs": 1, "batch": 4, "delta": 1e-4, "sampler": "poisson"}
     run = sd.sgd_noise(epsilon=1.0, rtol=0.05, **setting)
-    assert run.bound.upper <= 1.0
+    assert run.at_target.upper <= 1.0
     less = replace(run, noise=run.noise / 1.06)
-    assert less.bound.upper > 1.0
+    assert less.at_target.upper > 1.0
 
 
 @pytest.mark.parametrize("sampler", ["balls-and-bins", "shuffle", "poisson"])
@@ -211,7 +212,7 @@ def test_one_example_is_the_gaussian_mechanism(sampler):
     run = sd.sgd(n=1, noise=1.0, sampler=sampler, **ONE)
     for epsilon in (0.5, 2.0):
         exact = ndtr(0.5 - epsilon) - math.exp(epsilon) * ndtr(-0.5 - epsilon)
-        found = run.delta_at(epsilon=epsilon)
+        found = run.delta(epsilon=epsilon)
         assert found.lower <= exact <= found.upper <= exact * 1.02
 
 
@@ -233,4 +234,5 @@ def test_eps_of_an_epoch_meets_delta_and_not_only_its_rounded_logarithm(delta):
             level = math.nextafter(math.log(delta), -math.inf) if epsilon < 2.0 else -800.0
             return LogInterval(-math.inf, 0.0 if epsilon < 1.0 else level)
 
-    assert one_epoch.crossing(Steps(), math.log(delta)) >= 2.0
+    end = OfCurve("batches", "upper", theorems.SHUFFLED_BATCHES, (), curve=Steps(), witness={})
+    assert end.epsilon(delta, cap=math.inf, rtol=1e-4, width=None).value >= 2.0

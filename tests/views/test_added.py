@@ -16,7 +16,6 @@ from flint import arb, ctx
 import shuffledp as sd
 from shuffledp.deployment import added as table
 from shuffledp.errors import ParameterError
-from shuffledp.views import certified
 from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE
 from shuffledp.views.noisy import curve_of
 from views.test_sums import chances, number_of_ones, vectors
@@ -64,16 +63,16 @@ class Exact:
     """The largest divergence of any two neighbouring datasets, by the printed assumptions."""
 
     def __init__(self, view):
-        self.view, self.rates = view, chances_of(view.mechanism)
-        self.noise, self.rest = printed_noise(view.assumptions())
+        self.view, self.rates = view, chances_of(view.source)
+        self.noise, self.rest = printed_noise(view.seen.assumptions())
         self.column = functools.lru_cache(None)(self._column)
 
     def _column(self, column):
         return convolved(number_of_ones(column, self.rates), self.noise)
 
     def pairs(self):
-        d = self.view.coordinates.count
-        values = [(0,), (1,)] if d == 1 else vectors(d, self.view.ones)
+        d = self.view.seen.coordinates.count
+        values = [(0,), (1,)] if d == 1 else vectors(d, self.view.seen.ones)
         zero = (0,) * d
         if self.view.relation.key == "replace-special":
             ones = [v for v in values if v != zero]
@@ -93,7 +92,7 @@ class Exact:
                     worst[k] = arb.max(worst[k], sum((g for g in gains if g > 0), arb(0)))
         # With what was cut of the noise an event's P - a Q is larger by P's part of it at the most,
         # and smaller by a times Q's.
-        cut = self.view.coordinates.count * self.rest
+        cut = self.view.seen.coordinates.count * self.rest
         return [
             ((x - arb(epsilon).exp() * cut).lower(), (x + cut).upper())
             for x, epsilon in zip(worst, epsilons, strict=True)
@@ -126,12 +125,12 @@ def random_bit(rng):
 
 def check(view, shares, *, also_epsilon):
     truth = Exact(view)
-    top = min(view.mechanism.eps0, 4.0) if view.coordinates.count == 1 else view.mechanism.eps0
+    top = min(view.source.eps0, 4.0) if view.seen.coordinates.count == 1 else view.source.eps0
     epsilons = [share * top for share in shares]
     for epsilon, (low, high) in zip(epsilons, truth(*epsilons), strict=True):
         for found in (
             view.delta(epsilon=epsilon),
-            certified(view, quantity="delta", value=epsilon),
+            view.seen.bound("delta", epsilon, recomputed=True),
         ):
             assert arb(found.lower) <= high, (view, epsilon, found.lower)
             assert low <= arb(found.upper), (view, epsilon, found.upper)
@@ -215,7 +214,7 @@ def test_noise_alone_is_the_central_mechanism():
 @pytest.mark.long
 def test_noise_helps_and_more_of_it_more():
     bits = sd.RAPPOR(d=6, eps0=4.0)
-    plain = certified(sd.shuffle(bits, 300, view="sums"), quantity="epsilon", value=1e-6)
+    plain = sd.shuffle(bits, 300, view="sums").seen.bound("epsilon", 1e-6, recomputed=True)
     for kind in KINDS:
         ends = [
             sd.shuffle(bits, 300, view="sums", added=sd.AddedNoise(kind=kind, scale=scale)).epsilon(
@@ -234,7 +233,7 @@ def test_a_curve_far_out_is_never_trivial():
     for kind in KINDS:
         noise = sd.AddedNoise(kind=kind, scale=500.0)
         view = sd.shuffle(sd.BinaryRR(eps0=3.0), 2000, view="sums", added=noise)
-        seen = curve_of(view.coordinates, 2000, noise).point(2.5, width=1e-2)
+        seen = curve_of(view.seen.coordinates, 2000, noise).point(2.5, width=1e-2)
         assert seen.log_low <= seen.log_high < -200.0
 
 
@@ -244,7 +243,7 @@ def test_what_is_said_and_what_is_refused():
     found = view.epsilon(delta=1e-3)
     assert any("adds discrete Laplace noise" in words for words in found.assumptions)
     assert view != sd.shuffle(sd.RAPPOR(d=4, eps0=2.0), 30, view="sums")
-    assert view.with_n(40).added == view.compose(rounds=2).added == noise
+    assert view.with_n(40).seen.added == view.compose(rounds=2).seen.added == noise
     rounds = view.compose(rounds=2).epsilon(delta=1e-3)
     assert rounds.upper > found.upper
     for make, words in (
@@ -305,7 +304,7 @@ def test_the_central_mechanism_with_next_to_no_noise_has_both_ends(scale):
 def test_two_rounds_of_it_have_a_finite_end():
     noise = sd.AddedNoise(kind="discrete-gaussian", scale=0.1)
     view = sd.shuffle(BIT, 30, view="sums", added=noise).compose(rounds=2)
-    bound = certified(view, quantity="epsilon", value=1e-6)
+    bound = view.seen.bound("epsilon", 1e-6, recomputed=True)
     # Both rounds at once tell nearly all: their losses add up to 100.
     assert 95.0 < bound.lower <= bound.upper < 100.2
 

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
-from shuffledp.views import certified, local_guarantee
+from shuffledp.views.datasets import local_guarantee
 from views.test_sums import exact, random_case
 
 
@@ -31,10 +31,10 @@ def test_random_sums_against_every_pair_of_datasets(seed):
         view = sd.shuffle(mechanism, n, view="sums", ones=ones, relation=relation)
         epsilon = rng.choice((0.05, 0.3, 0.7, 0.95)) * mechanism.eps0
         truth = exact(mechanism, n, ones, relation, epsilon)
-        found = certified(view, quantity="delta", value=epsilon)
+        found = view.seen.bound("delta", epsilon, recomputed=True)
         assert arb(found.lower) <= truth <= arb(found.upper), (mechanism, n, ones, relation)
         target = min(max(float(truth.mid()), 1e-9), 0.5)
-        ends = certified(view, quantity="epsilon", value=target)
+        ends = view.seen.bound("epsilon", target, recomputed=True)
         # delta falls in eps: at the upper end it is below the target, at the lower one above.
         assert exact(mechanism, n, ones, relation, ends.upper) <= target
         assert exact(mechanism, n, ones, relation, ends.lower) >= target or ends.lower == 0.0
@@ -52,12 +52,12 @@ def test_the_local_guarantee_is_the_largest_log_ratio(make):
     ):
         mechanism = make(d=d, eps0=1.7)
         view = sd.shuffle(mechanism, 1, view="sums", ones=ones, relation=relation)
-        eps0 = local_guarantee(view)
+        eps0 = local_guarantee(view.seen)
         # One of d items for another: the mechanism's own, to the bit.
         assert eps0 == mechanism.eps0 or ones > 1 or relation != "replace-one"
         assert exact(mechanism, 1, ones, relation, eps0 * (1.0 + 1e-12)) < 1e-11
         assert exact(mechanism, 1, ones, relation, eps0 * (1.0 - 1e-6)) > 1e-9
-        assert local_guarantee(view.compose(rounds=3)) == pytest.approx(3 * eps0, rel=1e-12)
+        assert local_guarantee(view.compose(rounds=3).seen) == pytest.approx(3 * eps0, rel=1e-12)
 
 
 @pytest.mark.parametrize("ones", [1, 2])
@@ -68,7 +68,7 @@ def test_the_local_guarantee_is_no_smaller_next_to_eps0_0(ones):
         mechanism = sd.OUE(d=3, eps0=math.exp(rng.uniform(-18.0, 0.0)))
         relation = "replace-special" if ones == 1 else "replace-one"
         view = sd.shuffle(mechanism, 1, view="sums", ones=ones, relation=relation)
-        found = local_guarantee(view)
+        found = local_guarantee(view.seen)
         # One user at a delta that is far below rounding: nothing caps the end but the guarantee.
         assert exact(mechanism, 1, ones, relation, found) < 1e-40
 
@@ -81,7 +81,7 @@ def test_ends_are_close_and_agree_with_the_front_door():
         (sd.Gaussian(sigma=1.0), {}, 1.01),
     ):
         view = sd.shuffle(mechanism, 60, view="sums", **more)
-        found = certified(view, quantity="epsilon", value=1e-4)
+        found = view.seen.bound("epsilon", 1e-4, recomputed=True)
         assert found.upper <= apart * found.lower
         other = view.epsilon(delta=1e-4)
         assert found.lower <= other.upper
@@ -92,8 +92,8 @@ def test_of_symmetric_bits_every_coordinate_counts_of_others_those_that_fall():
     bits, others = sd.RAPPOR(d=4, eps0=2.0), sd.OUE(d=4, eps0=2.0)
     for mechanism, falling in ((bits, 4), (others, 2)):
         view = sd.shuffle(mechanism, 9, view="sums", ones=2)
-        assert (view.changed, view.falling) == (4, falling)
-    assert sd.shuffle(bits, 9, view="sums", ones=2).compose(rounds=5).changed == 20
+        assert (view.seen.changed, view.seen.falling) == (4, falling)
+    assert sd.shuffle(bits, 9, view="sums", ones=2).compose(rounds=5).seen.changed == 20
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
@@ -101,12 +101,12 @@ def test_bits_without_a_local_guarantee(rounds):
     """An output that only one of the values sends: in no round is less left than it tells."""
     matrix = ((1.0, 0.0), (0.5, 0.5))
     view = sd.shuffle(sd.Channel(matrix), 8, view="sums").compose(rounds=rounds)
-    assert math.isinf(local_guarantee(view))
-    found = certified(view, quantity="delta", value=0.5)
+    assert math.isinf(local_guarantee(view.seen))
+    found = view.seen.bound("delta", 0.5, recomputed=True)
     # All others hold the value that never sends a 1: the victim's 1 stands alone.
     seen = 1.0 - 0.5**rounds
     assert seen <= found.upper
     assert found.lower <= seen * (1.0 + 1e-12)
     # Polygons end at 0: of several rounds no lower end is claimed.
     assert found.lower >= 0.9 * seen or rounds > 1
-    assert certified(view, quantity="epsilon", value=0.01).upper == math.inf
+    assert view.seen.bound("epsilon", 0.01, recomputed=True).upper == math.inf

@@ -36,9 +36,9 @@ class All:
     """The largest divergence of data sets that differ in up to k users, by the printed relation."""
 
     def __init__(self, view):
-        one = view.one
+        one = view.seen
         self.view, self.rates, self.rest = view, rates_of(one.mechanism), arb(0)
-        self.noisy = None if one.added is None else Exact(one)
+        self.noisy = None if one.added is None else Exact(view)
         d = one.coordinates.count
         self.values = [(0,), (1,)] if d == 1 else vectors(d, one.ones)
         self.zero = (0,) * d
@@ -73,7 +73,7 @@ class All:
                         a = arb(epsilon).exp()
                         gains = [x - a * y for x, y in zip(p, q, strict=True)]
                         worst[i] = arb.max(worst[i], sum((g for g in gains if g > 0), arb(0)))
-        cut = arb(0) if self.noisy is None else self.view.one.coordinates.count * self.noisy.rest
+        cut = arb(0) if self.noisy is None else self.view.seen.coordinates.count * self.noisy.rest
         return [
             ((x - arb(e).exp() * cut).lower(), (x + cut).upper())
             for x, e in zip(worst, epsilons, strict=True)
@@ -108,7 +108,7 @@ def test_both_ends_against_every_pair_of_data_sets(case):
         bound = view.delta(epsilon=epsilon)
         assert arb(bound.lower) <= high
         assert arb(bound.upper) >= low
-        assert bound.relation == Together(changed, view.one.relation)
+        assert bound.relation == Together(changed, view.seen.relation)
         assert bound.assumptions[0] == bound.relation.sentence
 
 
@@ -195,7 +195,7 @@ def test_normal_noise_is_that_of_a_range_as_many_times_as_wide():
 def test_a_crowd_of_one_mechanism_is_that_mechanism():
     """All groups alike: every pair of data sets is one of its own, enumerated as sums of bits."""
     bit = sd.BinaryRR(eps0=2.0)
-    crowd = sd.crowd([(bit, 2), (bit, 2)], changed=2)
+    crowd = sd.shuffle(groups=[(bit, 2), (bit, 2)], changed=2)
     truth = All(sd.shuffle(bit, 4, view="sums", changed=2))
     for epsilon, (low, high) in zip((0.2, 1.0), truth(0.2, 1.0), strict=True):
         bound = crowd.delta(epsilon=epsilon)
@@ -220,7 +220,7 @@ def test_a_crowd_of_two_kinds_against_every_pair():
 
     laws = {data: law(data) for data in itertools.product((0, 1), repeat=4)}
     for victim, users in ((None, range(4)), (1, (2, 3))):
-        crowd = sd.crowd(groups, victim=victim, changed=2)
+        crowd = sd.shuffle(groups=groups, victim=victim, changed=2)
         for epsilon in (0.3, 1.5):
             a, worst = arb(epsilon).exp(), arb(0)
             for x, y in itertools.product(laws, repeat=2):
@@ -230,7 +230,7 @@ def test_a_crowd_of_two_kinds_against_every_pair():
                     worst = arb.max(worst, sum((g for g in gains if g > 0), arb(0)))
             bound = crowd.delta(epsilon=epsilon)
             assert arb(bound.lower) <= worst <= arb(bound.upper)
-            assert bound.relation == Together(2, crowd.one.relation)
+            assert bound.relation == Together(2, crowd.seen.relation)
 
 
 def test_what_is_refused():
@@ -242,14 +242,14 @@ def test_what_is_refused():
     with pytest.raises(ParameterError, match="changed = 1001"):
         sd.shuffle(bits, 5_000, view="sums", changed=1_001)
     groups = [(sd.BinaryRR(eps0=1.0), 2), (sd.BinaryRR(eps0=3.0), 5)]
-    with pytest.raises(ParameterError, match="changed = 3: wanted at most 2"):
-        sd.crowd(groups, victim=0, changed=3)
+    with pytest.raises(ParameterError, match="changed = 3: wanted a whole number from 1 to 2"):
+        sd.shuffle(groups=groups, victim=0, changed=3)
     with pytest.raises(NotCertified, match="trust"):
-        sd.crowd(groups, trust="published", changed=2)
+        sd.shuffle(groups=groups, trust="published", changed=2)
     with pytest.raises(NotCertified, match="rounds = 2"):
-        sd.crowd(groups, changed=2).compose(rounds=2)
-    with pytest.raises(NotCertified, match="n: wanted"):
-        sd.crowd(groups, changed=2).with_n(5)
+        sd.shuffle(groups=groups, changed=2).compose(rounds=2)
+    with pytest.raises(ParameterError, match="n = 5: wanted"):
+        sd.shuffle(groups=groups, changed=2).with_n(5)
     twice = sd.shuffle(sd.BinaryRR(eps0=2.0), 9, view="sums", changed=2).compose(rounds=2)
-    assert twice.one.rounds == 2
+    assert twice.rounds == 2
     assert twice.with_n(12).n == 12

@@ -237,7 +237,7 @@ def test_normal_noise_is_the_gaussian_mechanism():
 def test_the_interval_is_printed_as_the_floats_that_are_accounted_for(low, high):
     """Six digits of either end would be another sensitivity, up to one of 0."""
     view = sd.shuffle(sd.Gaussian(sigma=2.0, low=low, high=high), 25, view="sums")
-    (words,) = (w for w in view.assumptions() if w.startswith("inputs are in ["))
+    (words,) = (w for w in view.seen.assumptions() if w.startswith("inputs are in ["))
     ends = words.removeprefix("inputs are in [").split("]")[0].split(", ")
     assert [float(end) for end in ends] == [low, high]
 
@@ -263,7 +263,7 @@ def test_what_is_said():
     view = sd.shuffle(bits, 40, view="sums", relation="replace-special")
     found = view.epsilon(delta=1e-3)
     assert found.relation == ReplaceSpecial()
-    assert found.assumptions == view.assumptions()
+    assert found.assumptions == view.seen.assumptions()
     said = " ".join(found.assumptions)
     for words in (
         "special value",
@@ -275,7 +275,7 @@ def test_what_is_said():
     assert found.upper_theorem.key == "sums"
     assert found.upper_theorem.provenance == "proved here"
     several = sd.shuffle(bits, 40, view="sums", ones=3).compose(rounds=2)
-    said = " ".join(several.assumptions())
+    said = " ".join(several.seen.assumptions())
     for words in ("at most 3 ones", "2 rounds", "one user's value replaced by another"):
         assert words in said
 
@@ -323,7 +323,7 @@ def test_values_are_values():
         (
             lambda: sd.shuffle(sd.PureDUMP(d=5, blankets=1), 9, view="sums"),
             ParameterError,
-            "randomizer = ",
+            "mechanism = ",
         ),
     ],
 )

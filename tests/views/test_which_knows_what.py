@@ -1,22 +1,23 @@
 """The guide's table of which question knows which view: every cell that a call can show."""
 
-import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
+from shuffledp.accounts.supported import table
 from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
-TABLE = GUIDE[GUIDE.index("## Which question knows which view") :]
+TOGETHER = GUIDE[GUIDE.index("## Which question knows which view") :]
+TABLE = TOGETHER[TOGETHER.index("Which question is answered of what") :]
 ROWS = {
     cells[0]: cells[1:]
     for cells in (
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in TABLE[: TABLE.index("\nNone of")].splitlines()
+        for line in TABLE[: TABLE.index("\n## ")].splitlines()
         if line.startswith("| ") and "messages" not in line
     )
 }
@@ -24,7 +25,7 @@ KRR, BITS = sd.KRR(k=3, eps0=1.0), sd.RAPPOR(d=3, eps0=1.0)
 VIEWS = [
     sd.shuffle(KRR, 20),
     sd.shuffle(BITS, 20, view="sums"),
-    sd.crowd([(KRR, 20)]),
+    sd.shuffle(groups=[(KRR, 20)]),
     sd.shuffle(KRR, 20, shuffler=sd.Shuffler(distance=1e-3), changed=2),
 ]
 POPULATION = "[population]\nusers = 20\n"
@@ -55,11 +56,30 @@ def run(*words):
     return CliRunner().invoke(main, [str(word) for word in words])
 
 
-def test_methods_are_there_or_not():
-    for start in ("`epsilon`", "`compose(rounds", "`with_n`", "`compare`"):
-        (name,) = [name for name in ROWS if name.startswith(start)]
-        for method in re.findall(r"`([a-z_]+)[`(]", name):
-            assert [hasattr(view, method) for view in VIEWS] == cells(start), method
+def test_the_guide_prints_what_can_be_had_together():
+    assert table() in TOGETHER
+
+
+def test_questions_are_answered_or_refused():
+    """In one line, which says what is wanted."""
+    asked = {
+        "`epsilon`": (
+            lambda one: one.epsilon(delta=1e-2),
+            lambda one: one.delta(epsilon=0.2),
+            lambda one: one.profile([0.2]),
+        ),
+        "`with_n`": (lambda one: one.with_n(15),),
+        "`renyi`": (
+            lambda one: one.renyi(order=2.0),
+            lambda one: one.rdp([2.0]),
+            lambda one: one.tradeoff(alpha=0.1),
+            lambda one: one.pld(),
+        ),
+        "`compare`": (lambda one: one.compare(delta=1e-2),),
+    }
+    for start, calls in asked.items():
+        for call in calls:
+            assert [works(lambda v=v, call=call: call(v)) for v in VIEWS] == cells(start), start
 
 
 def test_rounds_of_each():
@@ -76,11 +96,12 @@ def test_rounds_of_each():
 
 def test_values_that_are_solved_for():
     target = {"epsilon": 0.5, "delta": 1e-2}
+    bits = sd.BinaryRR(eps0=1.0)
     calls = (
         lambda: sd.required_users(KRR, **target),
-        lambda: sd.required_users(sd.BinaryRR(eps0=1.0), view="sums", **target),
+        lambda: sd.required_users(bits, view="sums", **target),
         lambda: sd.required_users(VIEWS[2], **target),
-        lambda: sd.required_users(KRR, shuffler=sd.Shuffler(shards=2), **target),
+        lambda: sd.required_users(bits, shuffler=sd.Shuffler(shards=2), changed=2, **target),
     )
     assert [works(call) for call in calls] == cells("`required_users`")
     line = ("calibrate", "binary-rr", "-n", 20, "--epsilon", 0.5, "--delta", 1e-2)
@@ -90,7 +111,7 @@ def test_values_that_are_solved_for():
         ("--view", "sums", "--eps0", 2, "--added", "discrete-laplace"),
     ):
         assert run(*line, *more).exit_code == 0
-    assert cells("other values") == [True, True, False, False]
+    assert cells("other values") == [True, True, False, True]
     refused = run(*line, "--view", "sums", "--eps0", 2, "--find", "rounds")
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
 
@@ -103,25 +124,23 @@ def test_a_plan_is_of_messages(key):
 
 def test_nothing_can_be_had_together():
     for call in (
-        lambda: sd.crowd([(KRR, 9)], view="sums"),
-        lambda: sd.crowd([(KRR, 9)], shuffler=sd.Shuffler(shards=2)),
+        lambda: sd.shuffle(groups=[(KRR, 9)], view="sums"),
+        lambda: sd.shuffle(groups=[(KRR, 9)], shuffler=sd.Shuffler(shards=2)),
         lambda: sd.shuffle(BITS, 9, view="sums", shuffler=sd.Shuffler(shards=2)),
         lambda: sd.shuffle(BITS, 9, view="sums", shuffler=sd.Shuffler(shards=2), changed=2),
         lambda: sd.shuffle(sd.PureDUMP(d=4, blankets=1), 9, shuffler=sd.Shuffler(shards=2)),
         lambda: sd.shuffle(sd.PureDUMP(d=4, blankets=1), 9, view="sums"),
     ):
         with pytest.raises(
-            (ParameterError, NotCertified), match=r"^(view|shuffler|changed|random)"
+            (ParameterError, NotCertified), match=r"^(view|shuffler|changed|mechanism)"
         ):
             call()
     for call in (
         lambda: sd.shuffle(sd.PureDUMP(d=4, blankets=1), 9, changed=2),
         lambda: sd.shuffle(BITS, 9, view="sums", changed=2).compose(rounds=2).with_n(8),
-        lambda: sd.crowd([(KRR, 9)], changed=2),
+        lambda: sd.shuffle(groups=[(KRR, 9)], changed=2),
     ):
         assert works(call)
-    for method in ("epsilon", "delta", "profile", "plot"):
-        assert hasattr(sd.crowd([(KRR, 9)], changed=2), method)
 
 
 def test_files(tmp_path):

@@ -15,7 +15,7 @@ from shuffledp.accounting.plain import plain, text_of
 from shuffledp.errors import rejected
 from shuffledp.neighbours import Relation
 from shuffledp.rounds import Composed
-from shuffledp.training import BatchedSGD, sgd
+from shuffledp.training import SGD, sgd
 
 # The event does not depend on the target that an accountant of training asks for.
 _ANY_DELTA = 1e-6
@@ -52,15 +52,15 @@ class BatchesDpEvent(dp_event.DpEvent):
     published: bool = False
 
     @classmethod
-    def of(cls, run: BatchedSGD) -> BatchesDpEvent:
+    def of(cls, run: SGD) -> BatchesDpEvent:
         """The event of one epoch of a run: ``SelfComposedDpEvent(event, run.epochs)`` is all of it.
 
         Parameters
         ----------
-        run : BatchedSGD
+        run : SGD
             What ``sgd(sampler=...)`` returns.
         """
-        if not isinstance(run, BatchedSGD):
+        if not isinstance(run, SGD) or run.sampler is None:
             raise rejected("run", run, "what sgd(sampler=...) returns")
         given = {name: getattr(run, name) for name in _FIELDS} | {"relation": run.relation.key}
         return cls(given, run.n, run.trust == "published")
@@ -70,7 +70,7 @@ class BatchesDpEvent(dp_event.DpEvent):
         """All that the event holds, hashable: what an accountant knows it by."""
         return text_of(self.training), self.n, self.published
 
-    def accountant(self) -> BatchedSGD:
+    def accountant(self) -> SGD:
         """One epoch, as ``sgd`` accounts for it."""
         return _epoch(*self.whole)
 
@@ -93,7 +93,7 @@ class BatchesDpEvent(dp_event.DpEvent):
 
 
 @functools.lru_cache(maxsize=64)
-def _epoch(training: str, n: int, published: bool) -> BatchedSGD:  # noqa: FBT001 (a cache key)
+def _epoch(training: str, n: int, published: bool) -> SGD:  # noqa: FBT001 (a cache key)
     """Made once for equal events: its curve is what takes time."""
     given = json.loads(training)
     if set(given) != set(_FIELDS):

@@ -11,7 +11,8 @@ import attr
 from dp_accounting import dp_event
 
 from shuffledp.accounting.plain import plain, text_of
-from shuffledp.amplification import Shuffled, generic, shuffle
+from shuffledp.accounts import Account, generic, shuffle
+from shuffledp.amplification.messages import Messages
 from shuffledp.errors import rejected
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
@@ -43,20 +44,22 @@ class ShuffleDpEvent(dp_event.DpEvent):
     published: bool = False
 
     @classmethod
-    def of(cls, mechanism: Shuffled | Randomizer, *, n: int | None = None) -> ShuffleDpEvent:
+    def of(cls, mechanism: Account | Randomizer, *, n: int | None = None) -> ShuffleDpEvent:
         """The event of a shuffled mechanism, or of a randomizer among n users.
 
         Parameters
         ----------
-        mechanism : Shuffled or Randomizer
+        mechanism : Account or Randomizer
             What runs.
         n : int, optional
             Users, for a randomizer.
         """
-        if isinstance(mechanism, Shuffled):
-            if not isinstance(mechanism.source, Randomizer):
+        if isinstance(mechanism, Account):
+            seen = mechanism.seen
+            one = mechanism.is_plain and mechanism.rounds == 1
+            if not (one and isinstance(seen, Messages) and isinstance(seen.source, Randomizer)):
                 raise rejected("mechanism", mechanism, 'a randomizer, or {"name": "generic", ...}')
-            return cls(mechanism.source.to_dict(), mechanism.n, mechanism.trust == "published")
+            return cls(seen.source.to_dict(), seen.n, seen.trust == "published")
         if not isinstance(mechanism, Randomizer) or n is None:
             raise rejected("mechanism", mechanism, "a shuffled mechanism, or a randomizer and n")
         return cls(mechanism.to_dict(), n)
@@ -79,13 +82,13 @@ class ShuffleDpEvent(dp_event.DpEvent):
         """All that the event holds, hashable: what an accountant knows it by."""
         return text_of(self.mechanism), self.n, self.published
 
-    def accountant(self) -> Shuffled:
+    def accountant(self) -> Account:
         """The front door's object of this event."""
         return _accountant(*self.whole)
 
 
 @functools.lru_cache(maxsize=64)
-def _accountant(mechanism: str, n: int, published: bool) -> Shuffled:  # noqa: FBT001 (a cache key)
+def _accountant(mechanism: str, n: int, published: bool) -> Account:  # noqa: FBT001 (a cache key)
     """Made once for equal events: its curve is what takes time."""
     given = json.loads(mechanism)
     settings: dict[str, Any] = {"n": n, "trust": "published" if published else "all"}

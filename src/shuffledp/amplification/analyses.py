@@ -129,7 +129,7 @@ class Analysis:
 
 def analyses() -> tuple[Analysis, ...]:
     """All analyses: upper bounds, then lower bounds; in each, the tightest first."""
-    return _ALL
+    return ANALYSES
 
 
 def analysis_named(key: str) -> Analysis:
@@ -254,7 +254,7 @@ def _jumps_are_worth_it(asked: Asked) -> When:
 _BITS = "one randomizer with two outputs for all users, any inputs of the others; not adaptive"
 _ANY = "any eps0-LDP randomizers chosen in one order, adaptive too (shuffle, then randomize)"
 _reports, _has_ratios = _of(Randomizer, Family), _of(RatioFamily)
-_ALL = (
+ANALYSES = (
     Analysis(
         "binary-exact",
         "upper",
@@ -289,7 +289,7 @@ _ALL = (
         "upper",
         theorems.VARIATION_RATIO,
         "only where beta = (p-1)/(p+1); elsewhere it can be too small (docs/theory.md, section "
-        "5.6), and is an estimate (certified=False)",
+        "5.6), and is an `estimate`",
         partial(_ratios, "variation-ratio", theorems.VARIATION_RATIO, _published),
         _has_ratios,
     ),
@@ -362,6 +362,6 @@ _ALL = (
         _always,
     ),
 )
-_BY_KEY = {analysis.key: analysis for analysis in _ALL}
+_BY_KEY = {analysis.key: analysis for analysis in ANALYSES}
 # Published formulas of a name that no certified analysis has too.
 UNCERTIFIED = {key: formula for key, formula in FORMULAS.items() if key not in _BY_KEY}

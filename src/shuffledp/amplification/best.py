@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shuffledp import theorems
 from shuffledp._check import Trust
-from shuffledp.amplification.analyses import Analysis, When, analyses, analysis_named
+from shuffledp.amplification.analyses import ANALYSES, Analysis, When, analysis_named
 from shuffledp.amplification.end import Certifier, End, Side
 from shuffledp.amplification.words import HONEST, own_assumptions
 from shuffledp.bound import delta_from_log
@@ -16,7 +16,6 @@ from shuffledp.bounds.profile import LOOSE
 from shuffledp.errors import NotCertified
 from shuffledp.laws.sources import Source
 from shuffledp.randomizers import Randomizer
-from shuffledp.rounds import Round
 
 _ZERO = End(0.0, None, None, {}, ())
 _NOTHING = _ZERO._replace(value=-math.inf)
@@ -99,8 +98,6 @@ class Best:
         # Of each analysis and of each question; None where there is none.
         self._made: dict[str, Certifier | None] = {}
         self._found: dict[tuple[str, Question], End | None] = {}
-        # With label stealing and without it.
-        self.rounds: dict[bool, Round] = {}
 
     # ------------------------------------------------------------------------------ both ends
 
@@ -179,9 +176,8 @@ class Best:
 
     def closer(self, upper: End, question: Question) -> End:
         """The end, or a lower one by what is worth its time only where ends are apart."""
-        for analysis in self.applying("upper", "apart"):
-            one = self.certifier(analysis.key)
-            found = None if one is None else self._end(one, question, named=False)
+        for _, one in self.asked("upper", None, "apart"):
+            found = self._end(one, question, named=False)
             upper = found if found is not None and found.value < upper.value else upper
         return upper
 
@@ -235,12 +231,12 @@ class Best:
 
     # ------------------------------------------------------------------------ which are asked
 
-    def applying(self, end: Side, when: When = "always") -> Iterator[Analysis]:
-        """The analyses of one end that are asked where none is named, tightest first."""
-        return (one for one in analyses() if one.end == end and one.when(self) == when)
-
-    def asked(self, end: Side, analysis: str | None) -> Iterator[tuple[Analysis, Certifier]]:
+    def asked(
+        self, end: Side, analysis: str | None, when: When = "always"
+    ) -> Iterator[tuple[Analysis, Certifier]]:
         """Those that give one end: all that apply and are trusted, tightest first, or one.
+
+        ``when``: of all, those that are asked always, or where the others' ends are apart.
 
         Raises
         ------
@@ -248,8 +244,11 @@ class Best:
             If the analysis that is named does not apply.
         """
         if analysis is None:
-            found = ((one, self.certifier(one.key)) for one in self.applying(end))
-            yield from ((one, made) for one, made in found if made is not None)
+            for one in ANALYSES:
+                if one.end == end and one.when(self) == when:
+                    made = self.certifier(one.key)
+                    if made is not None:
+                        yield one, made
             return
         chosen = analysis_named(analysis)
         if chosen.end != end and chosen.other_end is not None:

@@ -173,7 +173,7 @@ class _Accountant(Protocol):
         """Whether the analysis is one of those that the best is taken of."""
         ...
 
-    def with_n(self, n: int) -> Any:
+    def among(self, n: int) -> Any:
         """A copy without anything cached."""
         ...
 
@@ -206,7 +206,7 @@ def _row(accountant: _Accountant, analysis: Analysis | Formula, delta: float, *,
     if analysis.slow and not slow and not accountant.uses(analysis.key):
         note = "not run: its cost grows with n (ask for slow)"
         return Row(analysis, analysis.end, None, None, None, note)
-    fresh = accountant.with_n(accountant.n)
+    fresh = accountant.among(accountant.n)
     attempts: list[tuple[End, bool]] = []
     if isinstance(analysis, Analysis):
         attempts.append((analysis.end, True))
@@ -217,7 +217,8 @@ def _row(accountant: _Accountant, analysis: Analysis | Formula, delta: float, *,
     for end, certified in attempts:
         started = time.process_time()
         try:
-            found = fresh.epsilon(delta=delta, analysis=analysis.key, certified=certified)
+            asked: Any = fresh.estimate if not certified else fresh.by_analysis
+            found = asked("epsilon", delta, analysis.key)
         except NotCertified as error:
             note = str(error)
             continue

@@ -67,7 +67,7 @@ class _Curve:
         ends = low, 0.5 * (low + high), high
         tightest = next((one for _, one in best.asked("lower", analysis)), None)
         self._lower = None if tightest is None else tightest.nearest(ends)
-        self._closing = analysis is None and any(best.applying("upper", "apart"))
+        self._closing = analysis is None and any(best.asked("upper", None, "apart"))
         rough = (lambda _: math.nan) if self._lower is None else self._lower.rough
         self._nodes = _nodes(rough, points)
         self._ends = [self._at_node(epsilon) for epsilon in self._nodes]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from shuffledp.amplification import shuffle
+from shuffledp.accounts import shuffle
 from shuffledp.audit.plan import AuditPlan
 from shuffledp.audit.result import CENTRAL, Bound
 from shuffledp.errors import NotCertified

@@ -1,22 +1,17 @@
-"""Solve for a number of users, of messages or of rounds, given the privacy target and the rest."""
+"""Solve for a number of users or of rounds, given the privacy target and the rest."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.calibration.result import Calibration
-from shuffledp.calibration.search import least_whole, search
-from shuffledp.calibration.sums import required_reports
-from shuffledp.calibration.target import Source, Target
-from shuffledp.errors import NotCertified, rejected
-from shuffledp.neighbours import Relation
-from shuffledp.randomizers import Randomizer
+from shuffledp.calibration.search import search
+from shuffledp.calibration.target import NEAR, Accounted, Source, Target, is_quick
+from shuffledp.errors import NotCertified
 from shuffledp.values.described import by_name
-from shuffledp.views import VIEWS, AddedNoise, shuffle
 
 # Where a search for users begins: fewer take longer.
 _USERS = 10_000
@@ -31,15 +26,12 @@ def required_users(
     rounds: int = 1,
     most: int = _check.LARGEST_COUNT,
     trust: Trust = "all",
-    view: str = "messages",
-    ones: int = 1,
-    relation: Relation | str = "replace-one",
-    added: AddedNoise | None = None,
+    **setting: Any,
 ) -> Calibration:
     """The smallest n that meets a target: n meets it, n - 1 does not (delta falls in n).
 
-    Of sums, the smallest batch to a thousandth: n meets it, a number at most a thousandth less does
-    not.
+    Of sums, declared shufflers and several users to a thousandth: n meets it, a number at most a
+    thousandth less does not.
 
     Parameters
     ----------
@@ -53,8 +45,8 @@ def required_users(
         Largest n to try.
     trust : {"all", "published"}
         Which theorems may be used.
-    view, ones, relation, added
-        As for ``shuffle``: what the analyst sees, and of sums what is added up.
+    **setting
+        As for ``shuffle``: view, ones, relation, added, shuffler, changed.
 
     Raises
     ------
@@ -63,91 +55,32 @@ def required_users(
     """
     rounds = _check.count("rounds", rounds, high=10**9)
     most = _check.count("most", most)
-    if isinstance(randomizer, Randomizer) and view == "sums":
-        if _check.trust(trust) != "all":
-            msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"
-            raise NotCertified(msg)
-        asked: dict[str, Any] = {"ones": ones, "relation": relation, "added": added}
-        one = shuffle(randomizer, 1, view="sums", trust="all", **asked)
-        return required_reports(one.compose(rounds=rounds), epsilon=epsilon, delta=delta, most=most)
-    if _check.choice("view", view, VIEWS) == "sums":
-        raise rejected("view", view, "messages, for anything but a randomizer")
-    if ones != 1 or relation != "replace-one" or added is not None:
-        raise rejected("view", view, '"sums", for ones, relation and added to mean something')
     target = Target.of(epsilon, delta, trust)
-    least = least_whole(
-        lambda n: target.log_upper(target.among(randomizer, n), rounds),
+
+    def account(n: float) -> Accounted:
+        return target.among(randomizer, int(n), rounds, **setting)
+
+    quick = is_quick(setting)
+    fewest = max(setting.get("changed", 1), getattr(setting.get("shuffler"), "shards", 1))
+    found = search(
+        lambda n: target.log_upper(account(n)),
         target.log_delta,
-        most,
-        estimate=lambda n: target.estimate(target.among(randomizer, n), rounds),
-        unknown=_USERS,
+        private=most,
+        open_end=min(fewest, most),
+        apart=0.0 if quick else NEAR,
+        estimate=(lambda n: target.estimate(account(n))) if quick else None,
+        unknown=fewest if setting.get("view") == "sums" else max(_USERS, fewest),
+        whole=True,
     )
-    if least is None:
+    if found is None:
+        sums = "sums of " if setting.get("view") == "sums" else ""
         msg = (
-            f"n = {most:,}: {randomizer.name} does not meet eps = {epsilon:g}, delta = {delta:g}; "
-            "wanted a larger target or more noise"
+            f"n = {most:,}: {sums}{randomizer.name} {'do' if sums else 'does'} not meet "
+            f"eps = {epsilon:g}, delta = {delta:g}; wanted a larger target or more noise"
         )
         raise NotCertified(msg)
-    return Calibration(
-        what="n",
-        **least._asdict(),
-        epsilon=epsilon,
-        delta=delta,
-        n=int(least.value),
-        rounds=rounds,
-        randomizer=randomizer,
-    )
-
-
-def fewest(
-    family: Callable[[int], Source],
-    *,
-    n: int,
-    epsilon: float,
-    delta: float,
-    rounds: int = 1,
-    most: int = _check.LARGEST_COUNT,
-    trust: Trust = "all",
-) -> Calibration:
-    """The smallest whole parameter that meets a target, such as blanket messages of a user.
-
-    Parameters
-    ----------
-    family : callable
-        Whole number -> randomizer or protocol; delta has to fall with it.
-    n, epsilon, delta, rounds, trust
-        As for ``calibrate``.
-    most : int
-        Largest number to try.
-
-    Raises
-    ------
-    NotCertified
-        If even ``most`` do not.
-    """
-    n, rounds = _check.count("n", n), _check.count("rounds", rounds, high=10**9)
-    target = Target.of(epsilon, delta, trust)
-    least = least_whole(
-        lambda k: target.log_upper(target.among(family(k), n), rounds),
-        target.log_delta,
-        most,
-        estimate=lambda k: target.estimate(target.among(family(k), n), rounds),
-    )
-    if least is None:
-        msg = (
-            f"{family(most).name} even at {most:,} does not meet eps = {epsilon:g}, "
-            f"delta = {delta:g} at n = {n:,}: wanted a larger target"
-        )
-        raise NotCertified(msg)
-    return Calibration(
-        what="value",
-        **least._asdict(),
-        epsilon=epsilon,
-        delta=delta,
-        n=n,
-        rounds=rounds,
-        randomizer=family(int(least.value)),
-    )
+    n = int(found.value)
+    return Calibration.of("n", found._replace(value=n), target, delta, n, rounds, randomizer)
 
 
 @by_name
@@ -181,29 +114,21 @@ def most_rounds(
         If one round is too many.
     """
     n, most = _check.count("n", n), _check.count("most", most, high=10**9)
-
     target = Target.of(epsilon, delta, trust)
-    one = target.among(randomizer, n)
+    one: Any = target.among(randomizer, n)
     found = search(
-        lambda rounds: target.log_upper(one, int(rounds)),
+        lambda rounds: target.log_upper(target.again(one, int(rounds))),
         target.log_delta,
         private=1,
         open_end=most,
         apart=0.0,
-        estimate=lambda rounds: target.estimate(one, int(rounds)),
+        estimate=lambda rounds: target.estimate(target.again(one, int(rounds))),
         whole=True,
     )
     if found is None:
         raise unreachable(randomizer, target, n, 1, find="largest", end=None)
-    return Calibration(
-        what="rounds",
-        **found._asdict(),
-        epsilon=epsilon,
-        delta=delta,
-        n=n,
-        rounds=int(found.value),
-        randomizer=randomizer,
-    )
+    rounds = int(found.value)
+    return Calibration.of("rounds", found, target, delta, n, rounds, randomizer)
 
 
 def unreachable(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 from shuffledp import _check
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.calibration.result import Calibration
-from shuffledp.calibration.search import Crossing, least_whole, search
+from shuffledp.calibration.search import search
+from shuffledp.calibration.solve import calibrate
 from shuffledp.calibration.target import Target
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import message_pair
@@ -53,24 +56,35 @@ def required_messages(
     """
     n, target = _check.count("n", n), Target.of(epsilon, delta, "all")
     protocol.with_blankets(2)  # refuses where their number is no parameter
-    found = least_whole(
-        lambda count: _log_upper(protocol.pairs_among(count), target), target.log_delta, _MOST
+    found = search(
+        lambda count: _log_upper(protocol.pairs_among(int(count)), target),
+        target.log_delta,
+        private=_MOST,
+        open_end=1,
+        apart=0.0,
+        whole=True,
     )
     if found is None:
         raise NotCertified(f"blankets = {_MOST:,}: not enough for this target")
-    made = protocol.with_blankets(max(1, -(-int(found.value) // n)))
-    return _calibration(made, n, "blankets", found, epsilon, delta)
+    total = int(found.value)
+    made = protocol.with_blankets(max(1, -(-total // n)))
+    return Calibration.of("blankets", found._replace(value=total), target, delta, n, 1, made)
 
 
 @by_name
 def required_noise(
-    protocol: MultiMessage, *, n: int, epsilon: float, delta: float, rtol: float = 1e-3
+    protocol: MultiMessage,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    rtol: float = 1e-3,
+    **setting: Any,
 ) -> Calibration:
     """The least noise of the protocol's coin that meets (eps, delta), the messages being fixed.
 
     The coin is the blanket bit's bias of ``balcer-cheu`` (the p nearest to 1, by 1 - p), the flips'
-    f of ``cheu-zhilyaev`` and ``mix-dump``. Values tried are largest/(1 + rtol)^k; the next smaller
-    of them does not meet the target.
+    f of ``cheu-zhilyaev`` and ``mix-dump``.
 
     Parameters
     ----------
@@ -81,7 +95,9 @@ def required_noise(
     epsilon, delta : float
         The target.
     rtol : float
-        Relative step of the values that are tried, 1e-6 to 0.5.
+        How near ``beyond``, which does not meet the target, is to the value, 1e-12 to 0.5.
+    **setting
+        As for ``calibrate``: rounds, trust, changed.
 
     Raises
     ------
@@ -90,26 +106,17 @@ def required_noise(
     NotCertified
         If the noisiest coin is not enough.
     """
-    n, target = _check.count("n", n), Target.of(epsilon, delta, "all")
-    step = math.log1p(_check.real("rtol", rtol, low=1e-6, high=0.5))
     name, largest = protocol.coin()
-
-    def noise(k: float) -> float:
-        return largest * math.exp(-step * k)
-
-    found = search(
-        lambda k: _log_upper(protocol.with_noise(noise(k)).pairs(n), target),
-        target.log_delta,
-        private=1,
-        open_end=math.ceil(math.log(largest / _SMALLEST_NOISE) / step),
-        apart=0.0,
-        whole=True,
+    target: dict[str, Any] = {"n": n, "epsilon": epsilon, "delta": delta, "rtol": rtol}
+    found = calibrate(
+        protocol.with_noise,
+        find="smallest",
+        low=_SMALLEST_NOISE,
+        high=largest * (1.0 - 1e-9),
+        **target,
+        **setting,
     )
-    if found is None:
-        raise NotCertified(f"{name}: the noisiest coin is not enough for this target")
-    beyond = None if found.beyond is None else noise(found.beyond)
-    found = found._replace(value=noise(found.value), beyond=beyond)
-    return _calibration(protocol.with_noise(found.value), n, name, found, epsilon, delta)
+    return replace(found, what=name)
 
 
 def _log_upper(pairs: list[MessagePair], target: Target) -> float:
@@ -122,17 +129,3 @@ def _log_upper(pairs: list[MessagePair], target: Target) -> float:
         if high <= target.log_delta or max(one.low for one in found) > target.log_delta:
             break
     return high
-
-
-def _calibration(
-    protocol: MultiMessage, n: int, what: str, found: Crossing, epsilon: float, delta: float
-) -> Calibration:
-    return Calibration(
-        what=what,
-        **found._asdict(),
-        epsilon=epsilon,
-        delta=delta,
-        n=n,
-        rounds=1,
-        randomizer=protocol,
-    )

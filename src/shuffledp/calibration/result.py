@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.calibration.target import Source
+from shuffledp.calibration.search import Crossing
+from shuffledp.calibration.target import Source, Target
 from shuffledp.values.described import ByContent
 
 
@@ -46,6 +47,21 @@ class Calibration(ByContent):
     n: int
     rounds: int
     randomizer: Source
+
+    @classmethod
+    def of(
+        cls,
+        what: str,
+        found: Crossing,
+        target: Target,
+        delta: float,
+        n: int,
+        rounds: int,
+        randomizer: Source,
+    ) -> Calibration:
+        """What a search found for a target; its delta as it was given."""
+        at = {"epsilon": target.epsilon, "delta": delta, "n": n, "rounds": rounds}
+        return cls(what=what, **found._asdict(), **at, randomizer=randomizer)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""

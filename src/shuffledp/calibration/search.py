@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from shuffledp.errors import NotCertified, ParameterError
 
-__all__ = ["Crossing", "first_good", "least_whole", "search", "towards"]
+__all__ = ["Crossing", "first_good", "search", "towards"]
 
 Upper = Callable[[float], float]
 
@@ -123,29 +123,6 @@ def _proposed(
     except (NotCertified, ParameterError):
         return None
     return None if found is None else found.value
-
-
-def least_whole(
-    log_upper: Callable[[int], float],
-    log_target: float,
-    most: int,
-    *,
-    apart: float = 0.0,
-    estimate: Callable[[int], float] | None = None,
-    unknown: int = 1,
-) -> Crossing | None:
-    """The least of 1 ... most that meets the target, delta falling in it; None if none does."""
-    found = search(
-        lambda k: log_upper(int(k)),
-        log_target,
-        private=most,
-        open_end=1,
-        apart=apart,
-        estimate=None if estimate is None else lambda k: estimate(int(k)),
-        unknown=unknown,
-        whole=True,
-    )
-    return None if found is None else found._replace(value=int(found.value))
 
 
 def first_good(

@@ -1,27 +1,32 @@
-"""Target: what a value has to meet, and log delta of a mechanism to be compared with it."""
+"""Target: what a value has to meet, and log delta of an account to be compared with it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp import _check
 from shuffledp._check import Trust
-from shuffledp.amplification import Shuffled, generic, shuffle
+from shuffledp.accounts import PERFECT, Account, shuffle
+from shuffledp.amplification.messages import Messages
 from shuffledp.laws.sources import Family as AnyLocal
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Composed, compose
 
 Source = Randomizer | MultiMessage | AnyLocal
+Accounted = Account | Composed
+# Where an evaluation takes seconds, the value that is given and the one beyond it are so near.
+NEAR = 1e-3
 # Relative width of eps that is enough to find a place.
 _WIDE = 1e-2
 
 
 @dataclass(frozen=True)
 class Target:
-    """(eps, delta), to be met by the certified upper ends that an accountant says by default.
+    """(eps, delta), to be met by the certified upper ends that an account says by default.
 
     Attributes
     ----------
@@ -48,29 +53,33 @@ class Target:
         epsilon = _check.epsilon("epsilon", epsilon)
         return cls(epsilon, log_delta, _check.trust(trust), sharper)
 
-    def among(self, source: Source, n: int) -> Shuffled:
-        """The source among n users, whatever kind it is."""
-        if isinstance(source, AnyLocal):
-            return generic(eps0=source.eps0, n=n, adaptive=source.adaptive, trust=self.trust)
-        return shuffle(source, n=n, trust=self.trust)
+    def among(self, source: Source, n: int, rounds: int = 1, **setting: Any) -> Accounted:
+        """The account of a mechanism among n users; ``setting`` as for ``shuffle``."""
+        return self.again(shuffle(source, n, trust=self.trust, **setting), rounds)
 
-    def log_upper(self, one: Shuffled, rounds: int) -> float:
-        """log of the certified upper end of delta after several rounds."""
-        return self._after(one, rounds).log_upper(self.epsilon)
-
-    def upper_epsilon(self, one: Shuffled, rounds: int, *, delta: float) -> float:
-        """The certified upper end of eps at a delta: the target's, not the hair below."""
-        return self._after(one, rounds).upper_epsilon(delta=delta)
-
-    def estimate(self, one: Shuffled, rounds: int) -> float:
-        """About ``log_upper``: a wide end of one round, and of several what no end certifies."""
+    def again(self, one: Account, rounds: int) -> Accounted:
+        """The account of the same in so many rounds, with label stealing or without it."""
         if rounds == 1:
-            return replace(one, rtol=_WIDE).log_upper(self.epsilon)
-        return self.composed(one, rounds).rough_log_delta(self.epsilon)
+            return one
+        if isinstance(one.seen, Messages) and one.is_plain:
+            return compose([one.as_round(sharper=self.sharper)], rounds=rounds)
+        return one.compose(rounds=rounds)
 
-    def composed(self, one: Shuffled, rounds: int) -> Composed:
-        """Rounds of it, with label stealing or without it."""
-        return compose([one.as_round(sharper=self.sharper)], rounds=rounds)
+    def log_upper(self, account: Accounted) -> float:
+        """log of the certified upper end of delta."""
+        if isinstance(account, Composed):
+            return account.log_upper(self.epsilon)
+        return account.log_upper(self.epsilon, log_target=self.log_delta)
 
-    def _after(self, one: Shuffled, rounds: int) -> Shuffled | Composed:
-        return one if rounds == 1 else self.composed(one, rounds)
+    def estimate(self, account: Accounted) -> float:
+        """About ``log_upper``: a wide end of one round, and of several what no end certifies."""
+        if isinstance(account, Composed):
+            return account.rough_log_delta(self.epsilon)
+        wide = replace(account, seen=replace(account.seen, rtol=_WIDE))  # type: ignore[type-var]
+        return wide.log_upper(self.epsilon)
+
+
+def is_quick(setting: Mapping[str, Any]) -> bool:
+    """Whether an end by itself takes milliseconds and there are estimates: of messages."""
+    usual = {"view": "messages", "shuffler": PERFECT, "changed": 1}
+    return all(setting.get(name, value) == value for name, value in usual.items())

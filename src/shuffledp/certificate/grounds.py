@@ -33,7 +33,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.sources import Family
 from shuffledp.statements import say
 from shuffledp.theorems import Theorem
-from shuffledp.views import Sums
+from shuffledp.views.sums import Sums
 
 __all__ = ["Grounds", "grounds_of"]
 

@@ -20,7 +20,7 @@ from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, OfGroup, Relation
 from shuffledp.population.member import Member
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
-from shuffledp.views import Sums
+from shuffledp.views.sums import Sums
 
 __all__ = [
     "CROWD_COMMON",

@@ -10,31 +10,23 @@ from typing import Any
 import click
 
 from shuffledp import _check
-from shuffledp.calibration import (
-    Calibration,
-    fewest,
-    most_rounds,
-    parameter_of_sums,
-    required_added,
-    required_users,
-)
+from shuffledp.accounts import shuffle
+from shuffledp.calibration import Calibration, most_rounds, required_added, required_users
 from shuffledp.calibration import calibrate as solve
+from shuffledp.calibration.required import required_noise
 from shuffledp.cli.mechanisms import (
     GENERIC,
     MechanismCommand,
     Source,
-    accountant,
     source_from_dict,
 )
 from shuffledp.cli.numbers import JSON, ROUNDS, TRUST, VIEW, added_noise, warn_of_delta
 from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json
 from shuffledp.cli.types import Number, Whole
-from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism import mechanism_class, parameters_of
 from shuffledp.multimessage import MultiMessage
-from shuffledp.randomizers import Randomizer
-from shuffledp.views import shuffle
 from shuffledp.views.noise import KINDS
 
 _TARGETS = ("n", "rounds", "epsilon", "delta")
@@ -49,10 +41,6 @@ _RANGES: dict[str, tuple[float, float]] = {
     "scale": (1e-12, 1e12),
     "rate": (1e-12, 1.0),
 }
-_LEAST_COIN = 2.0**-40
-# How near the value is to one that does not meet the target, relatively, of sums: an answer takes
-# seconds there.
-_NEAR_SUMS = 1e-3
 # What is solved for where --added has no scale.
 _ADDED = "added.scale"
 
@@ -93,19 +81,14 @@ def _calibrate(
     key = _ADDED if kind is not None else _key(description, given, find)
     settings = {name: value for name, value in given.items() if value is not None}
     settings["trust"] = trust
-    if kind is not None:
-        view["added"] = None
-    seen = _seen(**view)
+    seen = {**view, "added": None if kind is not None else added_noise(view["added"])}
     with progress(f"calibrating {key} of {description['name']}"):
         if kind is not None:
             found: Any = _added(description, settings, seen, kind)
-        elif seen and key != "n":
-            found = _of_sums(description, key, settings, seen)
         elif key in _TARGETS:
-            source = source_from_dict(description)
-            found = _target(source, key, {**settings, **seen})
+            found = _target(source_from_dict(description), key, settings, seen)
         else:
-            found = _noise(description, key, settings)
+            found = _noise(description, key, settings, seen)
     if isinstance(found, Calibration):
         warn_of_delta(found.delta, found.n)
     else:
@@ -147,14 +130,6 @@ def _noise_kind(view: str, added: str | None, find: str | None) -> str | None:
     return _check.choice("added", added, KINDS)
 
 
-def _seen(*, view: str, ones: int, relation: str, added: str | None) -> dict[str, Any]:
-    """What the analyst sees, where it is not messages."""
-    noise = added_noise(added)
-    if view == "messages" and ones == 1 and relation == "replace-one" and noise is None:
-        return {}
-    return {"view": view, "ones": ones, "relation": relation, "added": noise}
-
-
 def _added(
     description: dict[str, Any], settings: dict[str, Any], seen: dict[str, Any], kind: str
 ) -> Calibration:
@@ -164,78 +139,34 @@ def _added(
     if missing:
         names = ", ".join(_typed(name) for name in missing)
         raise ParameterError(f"{names} missing: wanted to solve for the scale of --added {kind}")
-    _trusted(settings.pop("trust"))
+    if settings.pop("trust") != "all":
+        raise rejected("trust", "published", "'all' with sums, which are proved here alone")
     source = source_from_dict(description)
     known = {key: value for key, value in seen.items() if key in {"ones", "relation"}}
-    return required_added(_randomizer(source), kind=kind, **settings, **known)
-
-
-def _of_sums(
-    description: dict[str, Any],
-    key: str,
-    settings: dict[str, Any],
-    seen: dict[str, Any],
-) -> Any:
-    """A parameter of the mechanism whose sums are seen, or eps or delta of them, a bound."""
-    if seen["view"] != "sums":
-        wanted = "sums, for --ones, --relation and --added to mean something"
-        raise rejected("view", seen["view"], wanted)
-    if key == "rounds":
-        raise rejected("view", "sums", "messages, to solve for rounds")
-    _trusted(settings.pop("trust"))
-    rounds, n = settings.pop("rounds", 1), settings.pop("n")
-
-    def view(source: Source) -> Any:
-        return shuffle(_randomizer(source), n, **seen).compose(rounds=rounds)
-
-    if key in _TARGETS:
-        made = view(source_from_dict(description))
-        return made.epsilon(**settings) if key == "epsilon" else made.delta(**settings)
-    solvable = [one for one in _solvable(description) if one in {"eps0", "sigma"}]
-    if key not in solvable:
-        wanted = ", ".join([*solvable, "n", "epsilon", "delta"])
-        raise ParameterError(f"{_typed(key)}: what can be solved for of sums is {wanted}")
-    low, high = _RANGES[key]
-    return parameter_of_sums(
-        lambda value: view(source_from_dict(_filled(description, key, value))),
-        what=key,
-        find=_NOISE[key],  # type: ignore[arg-type]
-        low=low,
-        high=high,
-        rtol=_NEAR_SUMS,
-        **settings,
-    )
-
-
-def _randomizer(source: Source) -> Randomizer:
-    if not isinstance(source, Randomizer):
-        raise rejected("view", "sums", "messages, for anything but a randomizer")
-    return source
-
-
-def _trusted(trust: str) -> None:
-    if trust != "all":
-        msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"
-        raise NotCertified(msg)
+    return required_added(source, kind=kind, **settings, **known)  # type: ignore[arg-type]
 
 
 def _typed(name: str) -> str:
     return "-n" if name == "n" else f"--{name}"
 
 
-def _target(source: Source, key: str, settings: dict[str, Any]) -> Any:
+def _target(source: Source, key: str, settings: dict[str, Any], seen: dict[str, Any]) -> Any:
     """Solve for users or rounds, or evaluate eps or delta, which is a bound."""
     if key == "n":
-        return required_users(source, **settings)
+        return required_users(source, **settings, **seen)
     if key == "rounds":
+        if seen["view"] == "sums":
+            raise rejected("view", "sums", "messages, to solve for rounds")
         return most_rounds(source, **settings)
-    rounds, n, trust = settings.pop("rounds", 1), settings.pop("n"), settings.pop("trust")
-    one = accountant(source, n, trust=trust)
-    made = one if rounds == 1 else one.compose(rounds=rounds)
-    return made.epsilon(**settings) if key == "epsilon" else made.delta(**settings)
+    asked = {name: settings.pop(name) for name in (*_TARGETS, "trust") if name in settings}
+    goal = {name: asked.pop(name) for name in ("epsilon", "delta") if name in asked}
+    made = shuffle(source, **asked, **seen)
+    return made.epsilon(**goal) if key == "epsilon" else made.delta(**goal)
 
 
-def _noise(description: dict[str, Any], key: str, settings: dict[str, Any]) -> Any:
+def _noise(
+    description: dict[str, Any], key: str, settings: dict[str, Any], seen: dict[str, Any]
+) -> Any:
     """Solve for a parameter of the mechanism or of its parts."""
     name = description["name"]
 
@@ -247,35 +178,28 @@ def _noise(description: dict[str, Any], key: str, settings: dict[str, Any]) -> A
         wanted = ", ".join([*solvable, *_TARGETS])
         raise ParameterError(f"{_typed(key)} is missing: what can be solved for is {wanted}")
     if key == "blankets":
-        found = fewest(build, most=_most_blankets(settings["n"]), **settings)
+        most = _most_blankets(settings["n"])
+        found = solve(build, find=_SMALLEST, low=1, high=most, whole=True, **settings, **seen)
     elif key in {"f", "p"}:
-        found = _coin(build, key, settings)
+        found = _coin(build, key, {**settings, **seen})
     else:
         direction = _NOISE.get(key, _LARGEST if name == "poisson-subsample" else _SMALLEST)
         low, high = _RANGES[key]
         if key == "distance":
             # Left out it is the largest there is.
             high = float(getattr(source_from_dict(description), key))
-        found = solve(build, find=direction, low=low, high=high, **settings)  # type: ignore[arg-type]
+        found = solve(build, find=direction, low=low, high=high, **settings, **seen)  # type: ignore[arg-type]
     return dataclasses.replace(found, what=key)
 
 
 def _most_blankets(n: Any) -> int:
     """So many for each user that all messages together can still be counted."""
-    return max((_check.LARGEST_COUNT - 1) // _check.count("n", n), 1)
+    return max((_check.LARGEST_COUNT - 1) // _check.count("n", n), 2)
 
 
 def _coin(build: Callable[[float], Source], key: str, settings: dict[str, Any]) -> Calibration:
     """The least noise of a protocol's coin: the smallest f, or the p nearest to 1."""
-    protocol: Any = build(0.25)
-    noisiest = protocol.coin()[1]
-    found = solve(
-        protocol.with_noise,
-        find=_SMALLEST,
-        low=_LEAST_COIN,
-        high=noisiest * (1.0 - 1e-9),
-        **settings,
-    )
+    found = required_noise(build(0.25), rtol=1e-6, **settings)  # type: ignore[arg-type]
     if key == "f":
         return found
     beyond = None if found.beyond is None else 1.0 - found.beyond

@@ -9,8 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from shuffledp import generic, protocol_names, randomizer_names, shuffle
-from shuffledp.amplification import Shuffled
+from shuffledp import protocol_names, randomizer_names
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
 from shuffledp.laws.sources import Family
 from shuffledp.mechanism import (
@@ -181,18 +180,8 @@ def source_from_dict(description: Mapping[str, Any]) -> Source:
     """The mechanism, protocol or family of all mechanisms that a table describes."""
     name = description["name"]
     if name == GENERIC:
-        return typing.cast(Family, generic(**_without_name(description), n=1).source)
+        return Family(**_without_name(description))
     return mechanism_class(name)(**_without_name(description))  # type: ignore[return-value]
-
-
-def accountant(
-    source: Source, n: Any, *, rtol: float | None = None, trust: Any = "all"
-) -> Shuffled:
-    """The source among n users; ``rtol`` as for ``shuffle``."""
-    if not isinstance(source, Family):
-        return shuffle(source, n=n, rtol=rtol, trust=trust)
-    width: dict[str, Any] = {} if rtol is None else {"rtol": rtol}
-    return generic(**_without_name(source.to_dict()), n=n, trust=trust, **width)
 
 
 def _without_name(description: Mapping[str, Any]) -> dict[str, Any]:

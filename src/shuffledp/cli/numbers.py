@@ -10,17 +10,16 @@ from typing import Any
 import click
 
 from shuffledp import _check
+from shuffledp.accounts import VIEWS, shuffle
 from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.bound import Bound, large_delta_words
 from shuffledp.cli.mechanisms import MechanismCommand, mechanism_label, source_from_dict
-from shuffledp.cli.mechanisms import accountant as of_messages
 from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, counted, end_text, print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.randomizers import Randomizer
-from shuffledp.views import VIEWS, AddedNoise, shuffle
+from shuffledp.views.noise import AddedNoise
 
 # Names that ``--analysis`` takes beside those of single analyses.
 _EVERY, _EVERY_SLOW = "all", "all-slow"
@@ -99,25 +98,16 @@ class _Asked:
 
     def account(self, n: Any) -> Any:
         """The account of n users."""
-        source = source_from_dict(self.description)
-        noise = added_noise(self.added)
-        sums = {"ones": self.ones, "relation": self.relation, "added": noise}
-        if self.view == "sums":
-            if self.analysis is not None:
-                raise rejected("analysis", self.analysis, "none with sums, of which there is one")
-            if not isinstance(source, Randomizer):
-                raise rejected("view", self.view, "messages, for anything but a randomizer")
-            made: Any = shuffle(source, n, trust=self.trust, view="sums", **sums)
-        else:
-            if self.ones != 1 or self.relation != "replace-one" or noise is not None:
-                wanted = "sums, for --ones, --relation and --added to mean something"
-                raise rejected("view", self.view, wanted)
-            made = of_messages(source, n, trust=self.trust)
-        if self.rounds is None:
-            return made
-        if self.analysis is not None:
-            raise rejected("analysis", self.analysis, "none with --rounds: the best is composed")
-        return made.compose(rounds=self.rounds)
+        return shuffle(
+            source_from_dict(self.description),
+            n,
+            view=self.view,
+            ones=self.ones,
+            relation=self.relation,
+            added=added_noise(self.added),
+            rounds=1 if self.rounds is None else self.rounds,
+            trust=self.trust,
+        )
 
     def named(self) -> dict[str, str]:
         """The analysis as an argument, if one was named."""
@@ -243,7 +233,7 @@ def _compare(asked: _Asked, n: Any, delta: float, *, slow: bool, as_json: bool) 
     if asked.view != "messages" or asked.rounds is not None:
         raise rejected("analysis", asked.analysis, "one round of messages, to compare analyses of")
     source = source_from_dict(asked.description)
-    account = of_messages(source, _needed(n), trust=asked.trust)
+    account = shuffle(source, _needed(n), trust=asked.trust)
     with progress(f"all analyses of {asked.label}"):
         found = account.compare(delta=delta, slow=slow)
     if as_json:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from shuffledp.amplification import Shuffled, generic
+from shuffledp.amplification.messages import Messages
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.deployment.model import GENERIC, Deployment, as_written, is_protocol
 from shuffledp.deployment.rounds import after_rounds
@@ -20,6 +20,7 @@ from shuffledp.deployment.views import (
     sums_guarantee,
 )
 from shuffledp.deployment.widened import guarantee_of, widened_at_target
+from shuffledp.laws.sources import Family
 
 NOW, MINIMUM = "now", "minimum batch"
 # Of the figure: relative width of the bounds, how many, fewer of sums and shufflers where a number
@@ -148,7 +149,7 @@ def _summed(deployment: Deployment, name: str, n: int, how: str, report: Report)
 
 
 def _both(
-    deployment: Deployment, n: int, evaluate: Callable[[Deployment, Shuffled], Bound]
+    deployment: Deployment, n: int, evaluate: Callable[[Deployment, Messages], Bound]
 ) -> tuple[Bound, Bound | None]:
     """The bound, and that from published theorems where it rests on others."""
     bound = with_margin(deployment, evaluate(deployment, deployment.accountant(n)))
@@ -216,23 +217,18 @@ def _without_colluders(deployment: Deployment, batch: int) -> str:
     return f"{gone} = {honest:,}"
 
 
-def at_target(deployment: Deployment, accountant: Shuffled) -> Bound:
+def at_target(deployment: Deployment, accountant: Messages) -> Bound:
     """The bound the deployment's target asks for, by what a certificate's reader recomputes."""
-    target = deployment.target
-    if target.quantity == "epsilon":
-        return accountant.recomputable_epsilon(delta=target.value)
-    return accountant.recomputable_delta(epsilon=target.value)
+    return accountant.bound(deployment.target.quantity, deployment.target.value)
 
 
-def alone_at_target(deployment: Deployment, accountant: Shuffled) -> Bound:
+def alone_at_target(deployment: Deployment, accountant: Messages) -> Bound:
     """The same from what one user's messages give away in the order in which they were made."""
     target = deployment.target
-    if target.quantity == "epsilon":
-        return accountant.epsilon(delta=target.value, analysis="local")
-    return accountant.delta(epsilon=target.value, analysis="local")
+    return accountant.bound(target.quantity, target.value, analysis="local")
 
 
-def after_all_rounds(deployment: Deployment, accountant: Shuffled) -> Bound:
+def after_all_rounds(deployment: Deployment, accountant: Messages) -> Bound:
     """The same after all rounds, with what is needed to compose them again."""
     target = deployment.target
     return after_rounds(
@@ -267,7 +263,7 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
         return Curve(ns, bounds, (), ())
     accountant = deployment.accountant(low, rtol=max(_CURVE_RTOL, deployment.accounting.rtol))
     ns, bounds = _swept(
-        lambda n: at_target(deployment, accountant.with_n(n)), found, (low, high), report
+        lambda n: at_target(deployment, accountant.among(n)), found, (low, high), report
     )
     generic_ns, generics = _generic_over(deployment, account.eps0, (low, high), report)
     return Curve(ns, bounds, generic_ns, generics)
@@ -309,9 +305,9 @@ def _generic_over(
     name = deployment.randomizer["name"]
     if not math.isfinite(eps0) or name == GENERIC or is_protocol(deployment.randomizer):
         return (), ()
-    family = generic(eps0=eps0, n=ends[0], rtol=_CURVE_RTOL, trust=deployment.accounting.trust)
+    family = Messages(Family(eps0), ends[0], rtol=_CURVE_RTOL, trust=deployment.accounting.trust)
     return _swept(
-        lambda n: at_target(deployment, family.with_n(n)),
+        lambda n: at_target(deployment, family.among(n)),
         {},
         ends,
         lambda words: report(f"{words}, any randomizer"),

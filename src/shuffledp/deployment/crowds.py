@@ -20,7 +20,7 @@ from shuffledp.deployment.groups import CrowdDeployment
 from shuffledp.deployment.model import Target
 from shuffledp.deployment.views import FAILURES
 from shuffledp.errors import NotCertified
-from shuffledp.population import Crowd, crowd
+from shuffledp.population.crowd import Crowd, crowd
 from shuffledp.published import Estimate
 from shuffledp.randomizers import randomizer_from_dict
 
@@ -56,7 +56,7 @@ class CrowdAccount:
 
 
 def crowd_of(deployment: CrowdDeployment, victim: int, *, trust: Trust | None = None) -> Crowd:
-    """The front door's object for members of one group.
+    """What is seen of all groups, for members of one.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def crowd_of(deployment: CrowdDeployment, victim: int, *, trust: Trust | None = 
     groups = [(randomizer_from_dict(one.randomizer), one.users) for one in deployment.group]
     accounting = deployment.accounting
     chosen = accounting.trust if trust is None else trust
-    return crowd(groups, victim=victim, rtol=accounting.rtol, trust=chosen)
+    return crowd(groups, victim, accounting.rtol, chosen)
 
 
 def account_crowd(
@@ -115,11 +115,7 @@ def _hidden(deployment: CrowdDeployment, k: int, one: Crowd) -> Situation:
 
 def _at_target(deployment: CrowdDeployment, k: int, one: Crowd) -> Bound:
     target = deployment.target
-    bound = (
-        one.recomputable_epsilon(delta=target.value)
-        if target.quantity == "epsilon"
-        else one.recomputable_delta(epsilon=target.value)
-    )
+    bound = one.bound(target.quantity, target.value, recomputed=True)
     return with_margin(deployment.alone(k), bound)
 
 
@@ -138,6 +134,6 @@ def _estimate(one: Crowd, target: Target) -> Estimate | None:
     if target.quantity != "epsilon":
         return None
     try:
-        return one.estimate(delta=target.value)
+        return one.estimate(target.value)
     except NotCertified:
         return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Mapping
 from typing import Any
 
-from shuffledp.amplification import Shuffled, generic, shuffle
+from shuffledp.accounts import shuffle
+from shuffledp.amplification.messages import Messages
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.sources import Family
 from shuffledp.mechanism import (
@@ -16,7 +18,8 @@ from shuffledp.mechanism import (
 )
 from shuffledp.multimessage import MultiMessage, protocol_names
 from shuffledp.randomizers import Hierarchy, Randomizer, randomizer_names
-from shuffledp.views import AddedNoise, Sums, summed
+from shuffledp.views.noise import AddedNoise
+from shuffledp.views.sums import Sums, summed
 
 GENERIC = Family.name
 
@@ -41,16 +44,12 @@ def described(value: dict[str, Any]) -> dict[str, Any]:
             raise ParameterError(f"{key} = {given!r}: unknown key, wanted one of eps0, adaptive")
     if "eps0" not in value:
         raise ParameterError("eps0 is missing: generic wanted eps0, adaptive")
-    accountant = generic(eps0=value["eps0"], n=1, adaptive=value.get("adaptive", False))
-    return {"name": GENERIC, "eps0": accountant.eps0, "adaptive": value.get("adaptive", False)}
+    return _built(value).to_dict()
 
 
-def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> Shuffled:
-    """The front door's object; ``settings`` are n, rtol and trust."""
-    if randomizer["name"] == GENERIC:
-        parameters = {k: v for k, v in randomizer.items() if k != "name"}
-        return generic(**parameters, **settings)
-    return shuffle(_built(randomizer), **settings)
+def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> Messages:
+    """All messages; ``settings`` are n, rtol and trust."""
+    return typing.cast(Messages, shuffle(_built(randomizer), **settings).seen)
 
 
 def sums(
@@ -80,7 +79,7 @@ def sums(
     except NotCertified as error:
         raise ParameterError(f'view = "sums": {error}') from None
     try:
-        return found.compose(rounds=rounds)
+        return found.again(rounds)
     except ParameterError as error:
         raise ParameterError(f"accounting.{error}") from None
 
@@ -107,4 +106,6 @@ def declared(name: str) -> tuple[Parameter, ...]:
 
 
 def _built(randomizer: Mapping[str, Any]) -> Any:
+    if randomizer["name"] == GENERIC:
+        return Family(**{key: value for key, value in randomizer.items() if key != "name"})
     return mechanism_from_dict(randomizer, MultiMessage if is_protocol(randomizer) else Randomizer)

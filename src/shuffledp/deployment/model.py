@@ -36,7 +36,7 @@ from shuffledp.mechanism import known_name
 from shuffledp.statements import say
 
 if TYPE_CHECKING:
-    from shuffledp.amplification import Shuffled
+    from shuffledp.amplification.messages import Messages
 
 LARGEST_ROUNDS = 10**9
 # Which datasets are neighbours, of sums: the first is what is taken where none is given.
@@ -372,8 +372,8 @@ class Deployment(Table):
 
     def accountant(
         self, n: int, *, trust: str | None = None, rtol: float | None = None
-    ) -> Shuffled:
-        """The front door's object for n honest messages."""
+    ) -> Messages:
+        """n honest messages."""
         if self.view != "messages":
             raise ParameterError(f"view = {self.view!r}: wanted messages, for a shuffler")
         settings: dict[str, Any] = {

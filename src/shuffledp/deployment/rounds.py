@@ -6,10 +6,11 @@ import contextlib
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from shuffledp import theorems
-from shuffledp.amplification import Shuffled
+from shuffledp.amplification.messages import Messages
+from shuffledp.amplification.seen import Quantity
 from shuffledp.amplification.words import ONE_ROUND
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.bounds.stealing_cases import cases_of
@@ -18,8 +19,6 @@ from shuffledp.laws.sources import Family, settled_others
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Round, StatedRound, compose, direction, stated
 from shuffledp.statements import say
-
-Quantity = Literal["epsilon", "delta"]
 
 # The lowest log delta that dots are placed for.
 _LOWEST = -560.0
@@ -32,12 +31,12 @@ _FEW_DIGITS = -40.0
 _MOST_SPANNING, _WIDEST = 1_000_000, 4.0
 
 
-def after_rounds(one: Shuffled, *, rounds: int, quantity: Quantity, value: float) -> Bound:
+def after_rounds(one: Messages, *, rounds: int, quantity: Quantity, value: float) -> Bound:
     """eps (or delta) of the same mechanism in several rounds on the same users.
 
     Parameters
     ----------
-    one : Shuffled
+    one : Messages
         One round.
     rounds : int
         How many.
@@ -63,7 +62,7 @@ def after_rounds(one: Shuffled, *, rounds: int, quantity: Quantity, value: float
     return _composed(part, rounds, quantity, value)
 
 
-def _quick_to_read(one: Shuffled) -> bool:
+def _quick_to_read(one: Messages) -> bool:
     """Whether a verifier computes label stealing at an eps within two seconds."""
     if not isinstance(one.source, Randomizer):
         return isinstance(one.source, Family) and not one.source.adaptive
@@ -88,10 +87,7 @@ def _composed(part: Round, rounds: int, quantity: Quantity, value: float) -> Bou
         log_target = max(compose([(part, rounds)]).rough_log_delta(value), _LOWEST)
     made = stated(part, log_target=log_target, rounds=rounds, sharper=True)
     composed = compose([(made, rounds)])
-    found = (
-        composed.epsilon(delta=value) if quantity == "epsilon" else composed.delta(epsilon=value)
-    )
-    return _witnessed(found, made, rounds)
+    return _witnessed(composed.bound(quantity, value), made, rounds)
 
 
 def _witnessed(bound: Bound, made: StatedRound, rounds: int) -> Bound:
@@ -129,18 +125,16 @@ def _times(rounds: int, eps0: float) -> float:
     )
 
 
-def _basic(one: Shuffled, rounds: int, quantity: Quantity, value: float) -> Bound:
+def _basic(one: Messages, rounds: int, quantity: Quantity, value: float) -> Bound:
     """Basic composition: T times eps at delta/T; one round alone from below."""
     at = {"n": one.n, "rounds": rounds}
+    found = one.bound(quantity, value / rounds * (1.0 - 1e-15), closing=False)
+    low = one.bound(quantity, value, closing=False)
     if quantity == "epsilon":
-        found = one.recomputable_epsilon(delta=value / rounds * (1.0 - 1e-15), slow=False)
-        low = one.recomputable_epsilon(delta=value, slow=False)
         ends = low.lower, min(rounds * found.upper * (1.0 + 1e-15), rounds * one.eps0)
         logs = (None, None)
         at["delta"] = value  # type: ignore[assignment]
     else:
-        found = one.recomputable_delta(epsilon=value / rounds * (1.0 - 1e-15), slow=False)
-        low = one.recomputable_delta(epsilon=value, slow=False)
         logs = low.log_lower, min((found.log_upper or 0.0) + math.log(rounds) * (1 + 1e-15), 0.0)
         ends = delta_from_log(-math.inf if logs[0] is None else logs[0], logs[1])
         at["epsilon"] = value  # type: ignore[assignment]
@@ -148,7 +142,7 @@ def _basic(one: Shuffled, rounds: int, quantity: Quantity, value: float) -> Boun
     upper = dict(found.witness.get("upper", {})) | {"basic": True}
     return Bound(
         quantity=quantity,
-        relation=one.source.relation,
+        relation=one.relation,
         lower=min(ends),
         upper=ends[1],
         at=at,

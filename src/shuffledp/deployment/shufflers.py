@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from shuffledp import _check
+from shuffledp.accounts.shuffler import Shuffler
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.models.shuffler import Shuffler
 
 MOST_CHANGED = 1_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shuffledp.bound import Bound
 from shuffledp.deployment.model import Deployment
-from shuffledp.views import certified, local_guarantee
+from shuffledp.views.datasets import local_guarantee
 
 # What happens if the trust in whoever stands between users and analyst is misplaced.
 NO_SHUFFLER, NO_AGGREGATOR = "shuffler fails", "aggregator fails"
@@ -31,7 +31,7 @@ def sums_at_target(
     """
     target = deployment.target
     view = deployment.sums(n, rounds=rounds, failed=failed)
-    return certified(view, quantity=target.quantity, value=target.value)
+    return view.bound(target.quantity, target.value, recomputed=True)
 
 
 def sums_guarantee(deployment: Deployment, *, rounds: int = 1) -> float:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from shuffledp import theorems
+from shuffledp.accounts.shuffler import Shuffler
+from shuffledp.accounts.widened import Widened
 from shuffledp.bound import Bound, Theorem
 from shuffledp.bounds.shufflers import local_guarantee
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError
-from shuffledp.models.recomputable import recomputable
-from shuffledp.models.shuffler import Shuffler
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
 
 LOCAL = "local"
@@ -55,10 +55,9 @@ def widened_at_target(deployment: Deployment, n: int, *, failed: bool) -> Bound:
     shuffler, changed = shuffler_of(deployment), deployment.changed
     distance = 0.0 if failed else shuffler.farthest
     one, target = deployment.accountant(n), deployment.target
-    found = recomputable(
-        one, changed=changed, distance=distance, quantity=target.quantity, value=target.value
-    )
-    return dressed(deployment, found, one.source.relation, failed=failed)
+    wide = Widened(one, changed, distance, recomputed=True)
+    found = wide.bound(target.quantity, target.value)
+    return dressed(deployment, found, one.relation, failed=failed)
 
 
 def dressed(deployment: Deployment, bound: Bound, one: Relation, *, failed: bool) -> Bound:
@@ -73,26 +72,12 @@ def dressed(deployment: Deployment, bound: Bound, one: Relation, *, failed: bool
     local = bound.witness.get("upper", {}).get("analysis") == LOCAL
     upper = [theorems.TOGETHER] if deployment.changed > 1 else []
     upper += [theorems.NEAR_UNIFORM] if apart and not failed and not local else []
-    steps = _steps(deployment, failed=failed)
+    steps = [theorems.FILLED] if failed and shuffler.fills else [] if failed else shuffler.steps
     ends: dict[str, Any] = {
         "lower_theorem": _then(bound.lower_theorem, steps),
         "upper_theorem": _then(bound.upper_theorem, [*upper, *steps]),
     }
     return replace(bound, relation=relation, assumptions=tuple(words), **ends)
-
-
-def _steps(deployment: Deployment, *, failed: bool) -> list[Theorem]:
-    """What both ends rest on beside one user's messages."""
-    shuffler = shuffler_of(deployment)
-    public = shuffler.assignment == "public"
-    many = shuffler.shards > 1 and not failed
-    found = (
-        (many and public, theorems.SHARDS),
-        (many and not public, theorems.SECRET_SHARDS),
-        (shuffler.dummies > 0 and not failed, theorems.DUMMIES),
-        (shuffler.fills, theorems.FILLED),
-    )
-    return [theorem for used, theorem in found if used]
 
 
 def _then(theorem: Theorem | None, steps: list[Theorem]) -> Theorem | None:

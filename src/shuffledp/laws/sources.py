@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from shuffledp import theorems
+from shuffledp import _check, theorems
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.record import Definition, Others
 from shuffledp.bounds.variation_ratio import VariationRatio, repaired_pair
-from shuffledp.errors import NotCertified
+from shuffledp.errors import NotCertified, rejected
 from shuffledp.laws.pairs import Pair, dataset_pair, message_pair
 from shuffledp.laws.ratios import ratio_of
 from shuffledp.mechanism import LocalEpsilon, Switch
@@ -41,6 +41,11 @@ class Family(Definition):
     summary: ClassVar[str] = "any eps0-LDP randomizer"
     eps0: LocalEpsilon
     adaptive: Switch = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        if not isinstance(self.adaptive, bool):
+            raise rejected("adaptive", self.adaptive, "True or False")
 
     def to_dict(self) -> dict[str, Any]:
         """As certificates and deployment files name it."""

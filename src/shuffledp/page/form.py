@@ -16,13 +16,13 @@ from typing import Any
 import click
 
 from shuffledp import _check, protocol_names
+from shuffledp.accounts import VIEWS
 from shuffledp.amplification.analyses import analyses
 from shuffledp.cli.mechanisms import GENERIC, mechanism_options, names
 from shuffledp.cli.numbers import added_noise
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole, matrix_of
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism import known_name, mechanism_class
-from shuffledp.views import VIEWS
 
 # The longest text of one field; a request as a whole is bounded by the server.
 LONGEST_FIELD = 4096

@@ -16,20 +16,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shuffledp import _check
+from shuffledp.accounts import shuffle
 from shuffledp.bound import Bound, outward
 from shuffledp.cli.files import report_of
-from shuffledp.cli.mechanisms import accountant, mechanism_label, source_from_dict
+from shuffledp.cli.mechanisms import mechanism_label, source_from_dict
 from shuffledp.cli.text import bound_text, end_text
 from shuffledp.errors import (
     NotCertified,
     ParameterError,
     ShuffleDPError,
     not_installed,
-    rejected,
 )
 from shuffledp.page.form import Question, number, points, question
-from shuffledp.randomizers import Randomizer
-from shuffledp.views import Sums, certified, shuffle
 
 # Digits of an end: those of `shuffledp epsilon`.
 _DIGITS = 8
@@ -102,8 +100,8 @@ def curve(fields: Fields) -> dict[str, Any]:
 
 def _on_curve(account: Any, ask: Question) -> Bound:
     """Both ends at one n; of sums those of a certificate, which take a second where others ten."""
-    if isinstance(account, Sums):
-        return certified(account, quantity="epsilon", value=ask.delta)
+    if ask.view["view"] == "sums":
+        return account.seen.bound("epsilon", ask.delta, recomputed=True)
     return account.epsilon(delta=ask.delta, **_analysis(ask))
 
 
@@ -189,17 +187,9 @@ KINDS: dict[str, Callable[[Fields], dict[str, Any]]] = {
 
 
 def _accounts(ask: Question, source: Any) -> Callable[[Any], Any]:
-    """The accountant for any n, after all rounds."""
-    if ask.view["view"] == "sums":
-        if not isinstance(source, Randomizer):
-            raise rejected("view", "sums", "messages, for anything but a randomizer")
-        return lambda n: shuffle(source, n, rtol=ask.rtol, **ask.view)
-
-    def at(n: Any) -> Any:
-        one = accountant(source, n, rtol=ask.rtol, trust=ask.trust)
-        return one if ask.rounds == 1 else one.compose(rounds=ask.rounds)
-
-    return at
+    """The account for any n, after all rounds."""
+    asked = {"rtol": ask.rtol, "rounds": ask.rounds, "trust": ask.trust, **ask.view}
+    return lambda n: shuffle(source, n, **asked)
 
 
 def _epsilon(accounts: Callable[[Any], Any], ask: Question) -> Bound:

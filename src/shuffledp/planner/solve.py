@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp._check import Trust
-from shuffledp.amplification import shuffle
+from shuffledp.accounts import shuffle
 from shuffledp.bound import outward
 from shuffledp.calibration import calibrate, meeting
 from shuffledp.calibration.search import search

@@ -8,8 +8,8 @@ from typing import Any
 
 from shuffledp import theorems
 from shuffledp._check import Trust
-from shuffledp.amplification import Shuffled
 from shuffledp.amplification.end import End
+from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.ball.groups import kinds_of
 from shuffledp.bound import Bound, Theorem
@@ -57,7 +57,7 @@ class Member:
         # Groups with the same mechanism are one, if nothing tells their reports apart.
         own = sum(count for other, count in self.groups if other == mechanism)
         self._merged = own > groups[victim][1]
-        self.own = Shuffled(mechanism, own, self.rtol, self.trust)
+        self.own = Messages(mechanism, own, 1, self.rtol, self.trust)
         self.alone = own == self.n
         self.kind = None if self.alone else kinds_of([one for one, _ in groups])
         self._answers = Answers()
@@ -97,7 +97,7 @@ class Member:
         delta : float
             Target.
         """
-        own = self._of_own(self.own.epsilon(delta=delta), logs=False)
+        own = self._of_own(self.own.bound("epsilon", delta), logs=False)
         cap = min(self.eps0, own.value)
         found = [own]
         stolen = self._stealing()
@@ -124,7 +124,7 @@ class Member:
 
     def upper_log_delta(self, epsilon: float) -> End:
         """The least upper end of log delta."""
-        found = [self._of_own(self.own.delta(epsilon=epsilon), logs=True)]
+        found = [self._of_own(self.own.bound("delta", epsilon), logs=True)]
         if epsilon < self.eps0:
             found += self._log_deltas_of_all(epsilon)
         return min(found, key=lambda one: one.value)
@@ -205,7 +205,7 @@ class Member:
     def lower_epsilon(self, delta: float) -> End:
         """The largest lower end of eps."""
         if self.alone:
-            return _lower_of(self.own.epsilon(delta=delta), logs=False)
+            return _lower_of(self.own.bound("epsilon", delta), logs=False)
         cap = min(self.eps0, float(self.mechanism.local_epsilon(delta)), LARGEST_EPSILON)
         found = self._answers.answer(
             ("lower", delta),
@@ -216,7 +216,7 @@ class Member:
     def lower_log_delta(self, epsilon: float) -> End:
         """The largest lower end of log delta."""
         if self.alone:
-            return _lower_of(self.own.delta(epsilon=epsilon), logs=True)
+            return _lower_of(self.own.bound("delta", epsilon), logs=True)
         nothing = _ZERO._replace(value=-math.inf)
         if epsilon >= min(self.eps0, LARGEST_EPSILON):
             return nothing

@@ -27,7 +27,8 @@ from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, hoeffding_ends
 from shuffledp.statistics.estimates import Aggregate, Law
 from shuffledp.statistics.messages import IntegerNoise, Step
-from shuffledp.views import AddedNoise, Sums
+from shuffledp.views.noise import AddedNoise
+from shuffledp.views.sums import Sums
 
 __all__ = ["Aggregated", "AroundNoise", "aggregated", "draw"]
 

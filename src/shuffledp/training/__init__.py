@@ -1,6 +1,6 @@
-"""Training: the privacy of SGD, with noise on users' gradients or on batches' sums."""
+"""Training: noise on users' gradients in random order, and on batches' sums."""
 
-from shuffledp.training.batches import BatchedSGD
+from shuffledp.training.account import SGD
 from shuffledp.training.front import sgd, sgd_noise
 
-__all__ = ["BatchedSGD", "sgd", "sgd_noise"]
+__all__ = ["SGD", "sgd", "sgd_noise"]

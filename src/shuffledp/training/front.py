@@ -4,46 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import overload
 
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.neighbours import Relation
-from shuffledp.training.batches import SAMPLERS, BatchedSGD, Sampler, batched
-from shuffledp.training.shuffled import ShuffledSGD, checked_noise
+from shuffledp.neighbours import (
+    REPLACEMENT,
+    AddOrRemove,
+    Relation,
+    ReplaceSpecial,
+    relation_named,
+)
+from shuffledp.training.account import SAMPLERS, SGD, Sampler, checked_noise
 from shuffledp.values.described import by_name
-
-
-@overload
-def sgd(
-    *,
-    n: int,
-    noise: float,
-    clip: float,
-    epochs: int,
-    batch: int = 1,
-    delta: float,
-    sampler: None = None,
-    trust: Trust = "all",
-    lower: bool = False,
-) -> ShuffledSGD: ...
-
-
-@overload
-def sgd(
-    *,
-    n: int,
-    noise: float,
-    clip: float,
-    epochs: int,
-    batch: int = 1,
-    delta: float,
-    sampler: Sampler,
-    per_epoch: int = 1,
-    relation: Relation | str = "replace-special",
-    trust: Trust = "all",
-) -> BatchedSGD: ...
 
 
 @by_name
@@ -60,12 +33,12 @@ def sgd(
     relation: Relation | str = "replace-special",
     trust: Trust = "all",
     lower: bool = False,
-) -> ShuffledSGD | BatchedSGD:
+) -> SGD:
     """Privacy of SGD on clipped gradients with Gaussian noise.
 
     Without ``sampler`` the noise is on every user's gradient (the shuffle model): neighbours are
     datasets with one user's value replaced. With one it is on every batch's sum (DP-SGD): see
-    ``BatchedSGD``.
+    ``SGD``.
 
     Parameters
     ----------
@@ -109,44 +82,49 @@ def sgd(
     >>> run = sd.sgd(
     ...     n=50, noise=0.5, clip=1.0, epochs=1, delta=1e-6, batch=1, sampler="balls-and-bins"
     ... )
-    >>> 0.1179 < run.delta_at(epsilon=0.5).upper < 0.118
+    >>> 0.1179 < run.delta(epsilon=0.5).upper < 0.118
     True
     """
-    trust = _check.trust(trust)
-    if sampler is not None:
-        if lower is not False:
-            raise rejected("lower", lower, "nothing: with a sampler there is always a lower end")
-        return batched(
-            sampler=_sampler(sampler),
-            n=n,
-            noise=noise,
-            clip=clip,
-            epochs=epochs,
-            batch=batch,
-            delta=delta,
-            per_epoch=per_epoch,
-            relation=relation,
-            trust=trust,
-        )
-    if per_epoch != 1 or relation != "replace-special":
-        raise rejected(
-            "sampler", sampler, "a sampler, for per_epoch and relation to mean something"
-        )
-    noise, clip = checked_noise(noise, clip)
-    n = _check.count("n", n)
-    batch = _check.count("batch", batch, high=n)
     if not isinstance(lower, bool):
         raise rejected("lower", lower, "True or False")
-    return ShuffledSGD(
+    if sampler is None and (per_epoch != 1 or relation != "replace-special"):
+        wanted = "a sampler, for per_epoch and relation to mean something"
+        raise rejected("sampler", sampler, wanted)
+    if sampler is not None and lower:
+        raise rejected("lower", lower, "nothing: with a sampler there is always a lower end")
+    noise, clip = checked_noise(noise, clip)
+    n = _check.count("n", n)
+    steps = -(-n // _check.count("batch", batch, high=n))
+    most = steps if sampler == "balls-and-bins" else 1
+    run = SGD(
+        sampler=None if sampler is None else _sampler(sampler),
         n=n,
         noise=noise,
         clip=clip,
         epochs=_check.count("epochs", epochs, high=10**9),
         batch=batch,
-        delta=_check.open_unit("delta", delta),
-        trust=trust,
+        target=_check.open_unit("delta", delta),
+        per_epoch=_check.count("per_epoch", per_epoch, high=most),
+        relation=_relation(sampler, relation),
+        trust=_check.trust(trust),
         lower=lower,
     )
+    if sampler is not None:
+        _check.count("steps (epochs times ceil(n/batch))", run.steps, high=10**9)
+    return run
+
+
+def _relation(sampler: Sampler | None, relation: Relation | str) -> Relation:
+    """Which datasets are neighbours, where that is known of the sampler."""
+    if sampler is None:
+        return REPLACEMENT
+    found = relation if isinstance(relation, Relation) else relation_named(relation)
+    zeroed = ReplaceSpecial()
+    allowed = (zeroed,) if sampler == "shuffle" else (zeroed, AddOrRemove())
+    if found not in allowed:
+        keys = " or ".join(f'"{r.key}"' for r in allowed)
+        raise rejected("relation", found.key, f"{keys} for sampler = {sampler!r}")
+    return found
 
 
 @by_name
@@ -163,7 +141,7 @@ def sgd_noise(
     relation: Relation | str = "replace-special",
     trust: Trust = "all",
     rtol: float = 1e-3,
-) -> BatchedSGD:
+) -> SGD:
     """The least noise on batches' sums, to ``rtol``, whose certified eps meets the target.
 
     Parameters
@@ -178,8 +156,8 @@ def sgd_noise(
 
     Returns
     -------
-    BatchedSGD
-        Whose ``noise`` is the answer, and whose ``bound.upper`` is at most ``epsilon``.
+    SGD
+        Whose ``noise`` is the answer, and whose ``at_target.upper`` is at most ``epsilon``.
 
     Raises
     ------
@@ -191,7 +169,7 @@ def sgd_noise(
 
     # Noise as large as the norm is a valid start; the other arguments are checked with it.
     clip = _check.real("clip", clip, low=1e-100, high=1e90)
-    first = batched(
+    first = sgd(
         sampler=_sampler(sampler),
         n=n,
         noise=clip,
@@ -204,20 +182,20 @@ def sgd_noise(
         trust=trust,
     )
 
-    def run(noise: float) -> BatchedSGD:
+    def run(noise: float) -> SGD:
         return replace(first, noise=noise)
 
     low, high = 0.04 * clip * (1.0 + 1e-9), clip
-    while run(high).bound.upper > epsilon:
+    while run(high).at_target.upper > epsilon:
         low, high = high, 2.0 * high
         if high > _MOST_NOISE * clip:
             msg = f"epsilon = {epsilon!r}: no noise up to {_MOST_NOISE:g} times clip meets it"
             raise NotCertified(msg)
-    if low < clip and run(low).bound.upper <= epsilon:
+    if low < clip and run(low).at_target.upper <= epsilon:
         return run(low)
     while high > low * (1.0 + rtol):
         middle = math.sqrt(low) * math.sqrt(high)
-        if run(middle).bound.upper <= epsilon:
+        if run(middle).at_target.upper <= epsilon:
             high = middle
         else:
             low = middle

@@ -97,12 +97,14 @@ def refuse_unnamed(
 ) -> None:
     """Raise ParameterError where more is given without a name than may be; it says the names."""
     parameters = [p for p in signature.parameters.values() if p.name != "self"]
-    free = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    named_only = {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
+    free = [p.name for p in parameters if p.kind not in named_only]
     if len(args) <= len(free) or any(
         p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters
     ):
         return
-    named = [p.name for p in parameters if p.name not in free and p.name not in kwargs]
+    keywords = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    named = [name for name in keywords if name not in kwargs]
     words = [shown(value) for value in args[: len(free)]]
     words += [f"{key}={shown(value)}" for key, value in zip(named, args[len(free) :], strict=False)]
     words += [f"{key}={shown(value)}" for key, value in kwargs.items()]

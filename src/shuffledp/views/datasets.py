@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from shuffledp import theorems
+from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.curves import Accountant
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.rounds import Candidate, Round, StatedRound, compose, direction, stated
@@ -24,8 +24,6 @@ from shuffledp.views.added_up import AddedUp
 from shuffledp.views.coordinates import Coordinates
 from shuffledp.views.noise import AddedNoise
 from shuffledp.views.noisy import AllDatasets, candidate, curve_of
-
-Quantity = Literal["epsilon", "delta"]
 
 # How near both ends of eps of one coordinate are, relatively; and with Laplace noise.
 _RTOL, _LAPLACE = 1e-6, 5e-4
@@ -194,10 +192,10 @@ def _several(view: AddedUp, quantity: Quantity, value: float, *, recomputed: boo
             log_target = max(compose([(part, times)]).rough_log_delta(value), _LOWEST)
         part = stated(part, log_target=log_target, rounds=times)
     rtol = None if recomputed else view.rtol
-    found = below = asked(compose([(part, times)], rtol=rtol), quantity, value)
+    found = below = compose([(part, times)], rtol=rtol).bound(quantity, value)
     if falling != times:
         # Those that rise have other laws: they are left out, which only lowers the lower end.
-        below = asked(compose([(part, falling)], rtol=rtol), quantity, value)
+        below = compose([(part, falling)], rtol=rtol).bound(quantity, value)
     if isinstance(part, StatedRound):
         witness = _witness(part, below, falling)
     else:
@@ -214,11 +212,6 @@ def _several(view: AddedUp, quantity: Quantity, value: float, *, recomputed: boo
         (found.upper_width, None if below is not found else found.lower_width),
     )
     return replace(made, notes=found.notes)
-
-
-def asked(composed: Accountant, quantity: Quantity, value: float) -> Bound:
-    """eps at a delta, or delta at an eps."""
-    return composed.epsilon(delta=value) if quantity == "epsilon" else composed.delta(epsilon=value)
 
 
 def _witness(made: StatedRound, found: Bound, times: int) -> dict[str, Any]:

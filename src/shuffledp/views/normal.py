@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 
 from shuffledp import theorems
+from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds.gaussian import delta_gaussian, enclosed
 from shuffledp.views.added_up import AddedUp
-from shuffledp.views.datasets import Quantity
 
 # Halvings of a bracket of eps, and how near its ends are.
 _HALVINGS, _NEAR = 200, 1e-12

@@ -13,22 +13,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp import _check, theorems
-from shuffledp.amplification import Shuffled
+from shuffledp.amplification.messages import Messages
+from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.bound import Bound, Theorem, with_lower_of, with_upper_of
 from shuffledp.bounds.several_bits import log_threshold
-from shuffledp.curves import Accountant
 from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
-from shuffledp.rounds import compose, stated
-from shuffledp.values.described import by_name
+from shuffledp.rounds import Composed, compose, stated
 from shuffledp.views.added_up import ZEROED, AddedUp
 from shuffledp.views.coordinates import coordinates_of
 from shuffledp.views.datasets import (
-    Quantity,
     alike_round,
-    asked,
     local_guarantee,
     one_coordinate,
     pure_of_one,
@@ -40,57 +37,39 @@ from shuffledp.views.normal import normal_sum
 
 # Coordinates times rounds is what is composed: 1e9 at the most.
 _MOST_ONES, _MOST_ROUNDS = 500, 10**6
+# Of a lower end of eps: halvings, how near is near enough, and the least.
+_HALVINGS, _NEAR, _SMALLEST = 60, 1e-6, 1e-9
 # Three or four pairs of data sets are tried, each a composition that takes seconds.
 _LOOSER = 2e-3
 
 
 @dataclass(frozen=True)
-class Sums(AddedUp, Accountant):
-    """A mechanism among n users whose reports are added up; made by ``shuffle(view="sums")``."""
+class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """A mechanism among n users whose reports are added up."""
 
-    # ------------------------------------------------------------------------------- both ends
-
-    def _epsilon_at(self, delta: float) -> Bound:
-        return self._best("epsilon", delta)
-
-    def _delta_at(self, epsilon: float) -> Bound:
-        return self._best("delta", epsilon)
-
-    @by_name
-    def compose(self, *, rounds: int) -> Sums:
-        """The same sums ``rounds`` times as often, with fresh randomness.
-
-        Parameters
-        ----------
-        rounds : int
-            1 <= rounds; at most 1e6 in all.
-        """
-        times = _check.count("rounds", rounds, high=_MOST_ROUNDS)
-        total = _check.count("rounds in all", self.rounds * times, high=_MOST_ROUNDS)
-        return replace(self, rounds=total)
-
-    def with_n(self, n: int) -> Sums:
-        """The same among another number of users."""
-        return replace(self, n=_check.count("n", n))
-
-    def certified(self, quantity: Quantity, value: float) -> Bound:
-        """eps (or delta), with the values that ``shuffledp verify`` recomputes.
-
-        Parameters
-        ----------
-        quantity : {"epsilon", "delta"}
-            What is bounded.
-        value : float
-            What is held fixed: delta for "epsilon", eps for "delta".
-        """
+    def bound(self, quantity: Quantity, value: float, *, recomputed: bool = False) -> Bound:
+        """Both ends; ``recomputed``: by the data sets of a coordinate alone."""
         if isinstance(self.mechanism, Gaussian):
             return normal_sum(self, self.mechanism, quantity, value)
-        return searched(self, quantity=quantity, value=value, recomputed=True)
+        if recomputed:
+            return searched(self, quantity=quantity, value=value, recomputed=True)
+        return self._best(quantity, value)
+
+    def among(self, n: int) -> Sums:
+        """The same of another number of users."""
+        return replace(self, n=n)
+
+    def again(self, rounds: int) -> Sums:
+        """The same sums in so many rounds, with fresh randomness."""
+        return replace(self, rounds=_check.count("rounds", rounds, high=_MOST_ROUNDS))
+
+    def words(self, one: Bound) -> tuple[str, ...]:
+        """What any end takes for granted."""
+        del one
+        return self.assumptions()
 
     def _best(self, quantity: Quantity, value: float) -> Bound:
         """By all data sets of a coordinate; and, where 0 and 1 are not alike, by two ways more."""
-        if isinstance(self.mechanism, Gaussian):
-            return normal_sum(self, self.mechanism, quantity, value)
         found = searched(self, quantity=quantity, value=value, recomputed=False)
         if self.changed == self.falling:
             return found
@@ -98,18 +77,16 @@ class Sums(AddedUp, Accountant):
         if self.added is None and made.exact and self.relation == REPLACEMENT:
             # Sums are made of the messages. One bit falls and one rises, which the bits' bound
             # does not know: it counts both as the worse of the two.
-            one = Shuffled(self.mechanism, self.n)
-            other = asked(
-                one if self.rounds == 1 else one.compose(rounds=self.rounds, rtol=self.rtol),
-                quantity,
-                value,
-            )
+            one = Messages(self.mechanism, self.n, self.rounds)
+            several = self.rounds > 1
+            seen = one.composed(self.rtol) if several else one
+            other = seen.bound(quantity, value)
             if other.upper < found.upper and other.upper_theorem is not None:
                 theorem = theorems.SUMS_OF_MESSAGES.with_step(other.upper_theorem)
                 other = replace(other, upper_theorem=theorem)
                 found = replace(with_upper_of(found, other), notes=other.notes)
         for composed, witness in self._falling_and_rising():
-            lower = asked(composed, quantity, value)
+            lower = composed.bound(quantity, value)
             if lower.lower > found.lower:
                 found = replace(
                     with_lower_of(found, lower),
@@ -118,7 +95,7 @@ class Sums(AddedUp, Accountant):
                 )
         return found
 
-    def _falling_and_rising(self) -> list[tuple[Accountant, dict[str, Any]]]:
+    def _falling_and_rising(self) -> list[tuple[Composed, dict[str, Any]]]:
         """Data sets whose coordinates fall and rise while all others hold one value there."""
         made, found = self.coordinates, []
         for down, up in self.changes():
@@ -140,15 +117,9 @@ class Sums(AddedUp, Accountant):
     # --------------------------------------------------- what several users who change ask
 
     def log_uppers(self, log_target: float) -> Callable[[float], float]:
-        """log of delta's upper end for one user, at any eps.
-
-        Parameters
-        ----------
-        log_target : float
-            How far down the curve of one coordinate is followed.
-        """
+        """log of delta's upper end for one user, at any eps; one coordinate's is followed to it."""
         if isinstance(self.mechanism, Gaussian):
-            return lambda epsilon: _log_upper(self.certified("delta", epsilon))
+            return lambda epsilon: _log_upper(self.bound("delta", epsilon))
         if self.changed == 1:
             one = AllDatasets(self.coordinates, self.n, self.added)
             return lambda epsilon: one.log_delta(epsilon).high
@@ -156,61 +127,62 @@ class Sums(AddedUp, Accountant):
         made = compose([(part, self.changed)])
         return lambda epsilon: _log_upper(made.delta(epsilon=epsilon))
 
-    def log_upper(self, *, epsilon: float, log_target: float) -> float:
-        """log of the certified upper end of delta alone: for solvers, which need no lower end.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps >= 0 in nats.
-        log_target : float
-            log of the delta that is looked for: curves are followed as far as that takes.
-        """
-        if epsilon >= local_guarantee(self):
-            return -math.inf
-        return self.log_uppers(log_target)(epsilon)
-
-    def log_lowers(self, changed: int) -> Callable[[float], float] | None:
-        """log of a lower end of delta, k users changed at once: the largest of three data sets.
+    def lower_log_delta(self, changed: int, epsilon: float) -> tuple[float, dict[str, Any]]:
+        """The largest of three data sets, by one threshold.
 
         Ones of all coordinates that fall, and zeros of those that rise, are added up to one number
         (docs/theory-sums.md, Lemma 7.2).
-
-        Parameters
-        ----------
-        changed : int
-            k.
         """
         times = self.falling
         bits, rest = self.coordinates.bits, self.n - changed
         noise = None if self.added is None else self.added.law
-
-        def at(epsilon: float) -> float:
-            return max(
-                log_threshold(
-                    bits,
-                    epsilon,
-                    high=times * ones,
-                    low=times * (rest - ones),
-                    changed=times * changed,
-                    noise=noise,
-                    times=times,
-                )
-                for ones in sorted({0, rest // 2, rest})
+        found = max(
+            log_threshold(
+                bits,
+                epsilon,
+                high=times * ones,
+                low=times * (rest - ones),
+                changed=times * changed,
+                noise=noise,
+                times=times,
             )
+            for ones in sorted({0, rest // 2, rest})
+        )
+        return found, {"analysis": "sums-threshold"}
 
-        return at
+    def lower_epsilon(
+        self, changed: int, log_delta: float, *, above: float, cap: float
+    ) -> tuple[float, dict[str, Any]] | None:
+        """The same of eps: the largest that was evaluated."""
+        low = max(above, _SMALLEST)
+        log_delta += 4.0 * math.ulp(log_delta)
 
-    def alone(self) -> float:
+        def met(epsilon: float) -> bool:
+            return self.lower_log_delta(changed, epsilon)[0] >= log_delta
+
+        if low >= cap or not met(low):
+            return None
+        high = min(2.0 * low, cap)
+        while met(high) and high < cap:
+            low, high = high, min(2.0 * high, cap)
+        for _ in range(_HALVINGS):
+            middle = math.sqrt(low * high)
+            if high <= low * (1.0 + _NEAR) or not low < middle < high:
+                break
+            low, high = (middle, high) if met(middle) else (low, middle)
+        return low, {"analysis": "sums-threshold"}
+
+    @property
+    def guarantee(self) -> float:
         """Pure guarantee of one user's reports, or of the sums if their noise has a smaller one."""
         own = local_guarantee(self)
         if self.added is None or isinstance(self.mechanism, Gaussian):
             return own
         return min(own, float_above(arb(pure_of_one(self)) * self.changed))
 
-    def upper_theorem_at(self, epsilon: float) -> Theorem | None:
+    def upper_theorem_at(self, epsilon: float, one: Bound) -> Theorem | None:
         """What one user's upper end rests on, at every eps."""
-        del epsilon
+        del epsilon, one
         if self.added is not None:
             return theorems.SUMS_ADDED
         return theorems.SUM_OF_NORMALS if isinstance(self.mechanism, Gaussian) else theorems.SUMS
@@ -228,16 +200,6 @@ def _log_upper(found: Bound) -> float:
     return 0.0 if found.log_upper is None else found.log_upper
 
 
-def certified(view: Sums, *, quantity: Quantity, value: float) -> Bound:
-    """``view.certified``, with names."""
-    return view.certified(quantity, value)
-
-
-def log_upper(view: Sums, *, epsilon: float, log_target: float) -> float:
-    """``view.log_upper``."""
-    return view.log_upper(epsilon=epsilon, log_target=log_target)
-
-
 def summed(
     mechanism: Randomizer,
     n: int,
@@ -249,7 +211,7 @@ def summed(
 ) -> Sums:
     """A checked ``Sums``; the arguments are those of ``shuffle(view="sums")``."""
     if not isinstance(mechanism, Randomizer):
-        raise rejected("randomizer", mechanism, "a randomizer such as RAPPOR(d=10, eps0=4.0)")
+        raise rejected("mechanism", mechanism, "a randomizer such as RAPPOR(d=10, eps0=4.0)")
     found = relation if isinstance(relation, Relation) else relation_named(relation)
     gaussian = isinstance(mechanism, Gaussian)
     count = 1 if gaussian else coordinates_of(mechanism, ones=1).count
@@ -272,4 +234,4 @@ def summed(
     )
 
 
-__all__ = ["Sums", "certified", "log_upper", "summed"]
+__all__ = ["Sums", "summed"]

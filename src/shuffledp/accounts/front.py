@@ -1,23 +1,32 @@
-"""The front door: a randomizer, a protocol or a family among n users behind a shuffler."""
+"""The front door: mechanisms, users and what is declared of them, to one account."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from shuffledp import _check
 from shuffledp._check import Trust
-from shuffledp.amplification.shuffled import Shuffled
+from shuffledp.accounts.account import Account
+from shuffledp.accounts.shuffler import PERFECT, Shuffler
+from shuffledp.accounts.supported import MOST_CHANGED, VIEWS, refuse, refuse_several
+from shuffledp.amplification.messages import Messages
+from shuffledp.amplification.seen import Seen
 from shuffledp.bounds.variation_ratio import VariationRatio, largest_ratio
 from shuffledp.errors import rejected
 from shuffledp.laws.pairs import is_continuous, message_pair
 from shuffledp.laws.ratios import ratio_of
-from shuffledp.laws.sources import Family, RatioFamily
+from shuffledp.laws.sources import Family, RatioFamily, Source
 from shuffledp.mechanism import Mechanism
 from shuffledp.multimessage import MultiMessage
 from shuffledp.multimessage.base import UNIT
+from shuffledp.neighbours import Relation
+from shuffledp.population.crowd import crowd
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.described import by_name
+from shuffledp.views.noise import AddedNoise
+from shuffledp.views.sums import summed
 
 # Relative width of eps that is asked for where nothing else is said: of laws of classes of outputs,
 # and of cells of continuous ones, of which a hundred times narrower takes ten times as many.
@@ -26,30 +35,67 @@ RTOL, CELLS_RTOL = 1e-6, 5e-5
 
 @by_name
 def shuffle(
-    randomizer: Randomizer | MultiMessage,
-    n: int,
+    mechanism: Source | None = None,
+    n: int | None = None,
     *,
     rtol: float | None = None,
     trust: Trust = "all",
-) -> Shuffled:
-    """A randomizer, or a multi-message protocol, among n users behind a shuffler.
+    groups: Iterable[tuple[Randomizer, int]] | None = None,
+    victim: int | None = None,
+    view: str = "messages",
+    ones: int = 1,
+    relation: Relation | str = "replace-one",
+    added: AddedNoise | None = None,
+    shuffler: Shuffler = PERFECT,
+    changed: int = 1,
+    rounds: int = 1,
+) -> Account:
+    """A mechanism among n users, or groups with their own, behind a shuffler or an aggregator.
+
+    What can be had together the guide's table says (``supported.table``).
 
     Parameters
     ----------
-    randomizer : Randomizer or MultiMessage
+    mechanism : Randomizer, MultiMessage or family
         What each user runs.
     n : int
         Users (messages in the shuffle, unless each sends several), 1 <= n <= 1e15.
+    groups : iterable of (Randomizer, int), optional
+        In the place of both: each group's mechanism and number of users; up to 50 groups.
+    victim : int, optional
+        Index of the group whose members are protected; None: the worst of all groups.
+    view : {"messages", "sums"}
+        What the analyst sees: all messages in a uniformly random order, or the sum of each of
+        their coordinates (secure aggregation, Prio): of ``RAPPOR``, ``OUE``, one-bit reports and
+        ``Gaussian``.
+    ones : int
+        With sums, the most 1s of a report before it is randomized: 1 for an item, more for
+        vectors with several. Whoever adds up has to see to it.
+    relation : {"replace-one", "replace-special"} or Relation
+        With sums, which datasets are neighbours: one user's data replaced by another, or by a
+        report of zeros.
+    added : AddedNoise, optional
+        With sums of bits, noise of the aggregator's own on every coordinate's sum.
+    shuffler : Shuffler
+        Whoever stands between users and analyst, where it is not one perfect shuffler: of messages.
+    changed : int
+        So many users' values may change at once, or one person's who sends so many of the n
+        reports: 1 to 1,000; of groups, all of the group ``victim`` where one is given.
+    rounds : int
+        How often everybody reports, with fresh randomness.
     rtol : float, optional
-        Requested relative width of each analysis' numerical bracket of eps, 1e-12 to 0.1; 1e-6 by
-        default, or 5e-5 where outputs are continuous.
+        Requested relative width of eps: of each analysis' numerical bracket, 1e-12 to 0.1 (1e-6 by
+        default, 5e-5 where outputs are continuous); of sums, 1e-6 to 0.1 (what is worth the time by
+        default, 5e-4 or so).
     trust : {"all", "published"}
-        "published" leaves out theorems proved only in docs/theory.md.
+        "published" leaves out theorems proved only in docs/.
 
     Raises
     ------
     ParameterError
-        If an argument is outside its domain.
+        If an argument is outside its domain, or means nothing with another.
+    NotCertified
+        If nothing is known of such a setting.
 
     Examples
     --------
@@ -57,19 +103,61 @@ def shuffle(
     >>> acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
     >>> round(acc.epsilon(delta=1e-6).upper, 5)
     0.38049
+    >>> tiers = [(sd.BinaryRR(eps0=1.0), 10_000), (sd.BinaryRR(eps0=4.0), 10_000)]
+    >>> bound = sd.shuffle(groups=tiers, victim=1).epsilon(delta=1e-6)
+    >>> round(bound.lower, 4), round(bound.upper, 4)
+    (0.0752, 0.0752)
     """
-    if not isinstance(randomizer, Mechanism):
-        raise rejected("randomizer", randomizer, "a randomizer such as KRR(k=10, eps0=4.0)")
+    asked = {
+        "groups": groups,
+        "victim": victim,
+        "view": _check.choice("view", view, VIEWS),
+        "ones": ones,
+        "relation": relation,
+        "added": added,
+        "shuffler": shuffler,
+        "changed": _check.count("changed", changed, high=MOST_CHANGED),
+        "rounds": _check.count("rounds", rounds, high=10**9),
+        "trust": _check.trust(trust),
+    }
+    refuse(mechanism, asked)
+    if groups is not None:
+        if mechanism is not None or n is not None:
+            raise rejected("groups", "given", "no mechanism and n beside them")
+        chosen = settings(RTOL if rtol is None else rtol, trust)
+        seen: Seen = crowd(groups, victim, *chosen).again(rounds)
+    elif view == "sums":
+        seen = summed(mechanism, n, ones=ones, relation=relation, rtol=rtol, added=added)  # type: ignore[arg-type]
+        seen = seen.again(rounds)
+    else:
+        seen = _messages(mechanism, n, shuffler, rounds, rtol, trust)
+    users = seen.n if n is None else _check.count("n", n)
+    refuse_several(seen, shuffler, changed, users)
+    return Account(seen, users, shuffler, changed)
+
+
+def _messages(
+    mechanism: object,
+    n: int | None,
+    shuffler: Shuffler,
+    rounds: int,
+    rtol: float | None,
+    trust: str,
+) -> Messages:
+    """All messages, of as many as hide one another."""
+    if not isinstance(mechanism, Mechanism | Family | RatioFamily):
+        raise rejected("mechanism", mechanism, "a randomizer such as KRR(k=10, eps0=4.0)")
     if rtol is None:
-        cells = isinstance(randomizer, Randomizer) and is_continuous(randomizer)
+        cells = isinstance(mechanism, Randomizer) and is_continuous(mechanism)
         rtol = CELLS_RTOL if cells else RTOL
-    return Shuffled(randomizer, _check.count("n", n), *settings(rtol, trust))
+    hidden = shuffler.hidden(_check.count("n", n))
+    return Messages(mechanism, hidden, rounds, *settings(rtol, trust))  # type: ignore[arg-type]
 
 
 @by_name
 def generic(
     *, eps0: float, n: int, adaptive: bool = False, rtol: float = 1e-6, trust: Trust = "all"
-) -> Shuffled:
+) -> Account:
     """Any eps0-LDP randomizers among n users behind a shuffler.
 
     The upper end holds for every eps0-LDP randomizer. The lower end is that of one of them, binary
@@ -88,10 +176,7 @@ def generic(
     rtol, trust
         As for ``shuffle``.
     """
-    if not isinstance(adaptive, bool):
-        raise rejected("adaptive", adaptive, "True or False")
-    family = Family(_check.local_epsilon("eps0", eps0), adaptive)
-    return Shuffled(family, _check.count("n", n), *settings(rtol, trust))
+    return shuffle(Family(eps0, adaptive), n, rtol=rtol, trust=trust)
 
 
 @by_name
@@ -104,7 +189,7 @@ def variation_ratio(
     adaptive: bool = False,
     rtol: float = 1e-6,
     trust: Trust = "all",
-) -> Shuffled:
+) -> Account:
     """Any randomizers with given p, beta and q among n users behind a shuffler.
 
     R_x0 <= p R_x1 and conversely, TV(R_x0, R_x1) <= beta, max(R_x0, R_x1) <= q R for every other
@@ -137,7 +222,7 @@ def variation_ratio(
     if not isinstance(adaptive, bool):
         raise rejected("adaptive", adaptive, "True or False")
     family = RatioFamily(VariationRatio(p=p, beta=beta, q=q), adaptive)
-    return Shuffled(family, _check.count("n", n), *settings(rtol, trust))
+    return shuffle(family, n, rtol=rtol, trust=trust)
 
 
 @by_name

@@ -1,28 +1,35 @@
-"""DP-SGD with noise on every batch's sum: balls and bins, shuffled and Poisson batches."""
+"""Privacy of SGD: noise on users' gradients in random order, or on batches' sums (DP-SGD)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp import _check, theorems
 from shuffledp._check import Trust, exact
+from shuffledp.accounts.crossing import crossing
+from shuffledp.amplification.end import Certifier, End, bound_of
+from shuffledp.amplification.pairs import Pairs
+from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, with_lower_of
 from shuffledp.bounds.profile import LOOSE, Profile
+from shuffledp.curves import Accountant
 from shuffledp.errors import rejected
 from shuffledp.laws.pairs import dataset_pair
-from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, relation_named
+from shuffledp.neighbours import (
+    REPLACEMENT,
+    AddOrRemove,
+    Relation,
+    ReplaceSpecial,
+)
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve
-from shuffledp.training.one_epoch import OneEpoch
-from shuffledp.training.shuffled import EpochCurve, checked_noise
+from shuffledp.training.shuffled import EpochCurve, Least
 from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
@@ -31,12 +38,19 @@ SAMPLERS: tuple[Sampler, ...] = ("balls-and-bins", "shuffle", "poisson")
 _ZEROED = ReplaceSpecial()
 _Groups = tuple[tuple[Source, ...], ...]
 
+# Noise below this share of the norm hides nothing that floats could tell from pure loss; with more
+# than that many norms squares of eps are among the last floats.
+_LEAST_NOISE, _LARGEST_NOISE = 0.04, 1e100
 # Quotients of two floats, and one more rounding of whatever is made of them.
 _ROUNDED = 8 * U
 _MOST_STEPS = 10**9
 # A value of the curve of balls and bins takes cells, a quarter of a second: an eighth of the dots,
 # and eps to what these give, in tens of seconds. Others' curves are formulas.
 _CELLS_WIDTH, _CELLS_RTOL, _RTOL = 1e-3, 2e-2, 5e-4
+# One epoch from its pairs of laws: as for one shuffled round of noise, eps to 1e-4, delta to ten
+# times that; brackets of delta come out up to three times as wide as asked for.
+_EPOCH_RTOL = 1e-4
+_EPOCH_WIDTH = min(3.0 * _EPOCH_RTOL, LOOSE)
 _NOISE = (
     "every example's gradient is clipped to L2 norm {}; Gaussian noise of standard deviation "
     "{} in every coordinate is added to each batch's sum; all noisy sums may be published"
@@ -63,72 +77,70 @@ _DRAWN = {
         "{2}, independently of all other examples and steps"
     ),
 }
-
-
-class Least:
-    """The least of several upper bounds of one curve: itself no curve, so no lower end."""
-
-    def __init__(self, *sources: Source) -> None:
-        self.sources = sources
-
-    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """The least upper end."""
-        high = min(s.log_delta(epsilon, width=width).high for s in self.sources)
-        return LogInterval(-math.inf, high)
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        """The least estimate."""
-        return min(s.rough_log_delta(epsilon) for s in self.sources)
-
-    def log_floor(self) -> float:
-        """Nothing is known to be seen for sure."""
-        return -math.inf
+_ORDER = (
+    "every epoch uses each of the {:,} examples once, in a fresh uniformly random order that the "
+    "analyst does not see"
+)
+_NOISE_ON_EACH = (
+    "every user's gradient is clipped to L2 norm {}, and Gaussian noise of standard deviation "
+    "{} in every coordinate is added to it before anything is summed; sums over batches of {:,} "
+    "are post-processing"
+)
+_ADAPTIVE_TO_EACH = (
+    "the point at which a gradient is taken may depend on all noisy gradients before it; all of "
+    "them may be published"
+)
 
 
 @dataclass(frozen=True)
-class BatchedSGD:
-    """The accountant of DP-SGD with noise on batches' sums; made by ``sgd(sampler=...)``.
+class SGD(Accountant):
+    """The account of SGD with Gaussian noise; made by ``sgd``.
 
     Attributes
     ----------
-    sampler : {"balls-and-bins", "shuffle", "poisson"}
-        How the examples of an epoch come into its batches.
+    sampler : {"balls-and-bins", "shuffle", "poisson"} or None
+        How the examples of an epoch come into its batches, whose sums are noisy; None: the noise is
+        on every user's gradient (the shuffle model).
     n : int
-        Examples.
+        Users (examples).
     noise : float
-        Standard deviation of the noise on every batch's sum, in the units of the gradient.
+        Standard deviation of the noise, in the units of the gradient.
     clip : float
         L2 norm every gradient is clipped to.
     epochs : int
-        Passes, the batches of each drawn afresh.
+        Passes, each in a fresh random order, or with its batches drawn afresh.
     batch : int
         Examples in a batch (on average, unless batches are shuffled); an epoch has
         ceil(n/batch) steps, and Poisson's rate is batch/n.
-    delta : float
-        Target.
+    target : float
+        delta at which ``at_target`` is.
     per_epoch : int
         Balls and bins: in how many batches of an epoch an example is.
     relation : Relation
         Which datasets are neighbours: one example's gradients replaced by zero
-        ("replace-special"), or, unless batches are shuffled, one example added or removed.
+        ("replace-special"), or, unless batches are shuffled, one example added or removed. Without
+        a sampler one user's value replaced.
     trust : {"all", "published"}
-        "published" leaves out what is proved only in docs/theory-batches.md.
+        "published" leaves out what is proved only in docs/.
+    lower : bool
+        Without a sampler: also a lower end, from fixed gradients (tens of seconds).
     """
 
-    sampler: Sampler
+    sampler: Sampler | None
     n: int
     noise: float
     clip: float
     epochs: int
     batch: int
-    delta: float
+    target: float
     per_epoch: int = 1
     relation: Relation = _ZEROED
     trust: Trust = "all"
+    lower: bool = False
 
     @property
     def steps(self) -> int:
-        """Steps of all epochs together."""
+        """Steps of all epochs together; the last batch of an epoch may be smaller."""
         return self.epochs * self.epoch_steps
 
     @property
@@ -137,69 +149,112 @@ class BatchedSGD:
         return -(-self.n // self.batch)
 
     @property
-    def bound(self) -> Bound:
+    def at_target(self) -> Bound:
         """eps of all epochs at the target delta, both ends certified."""
-        return _FOUND.of(self).answer("bound", lambda: self.epsilon_at(delta=self.delta))
-
-    def epsilon_at(self, *, delta: float) -> Bound:
-        """eps of all epochs at another delta, 0 < delta < 1, both ends certified."""
-        delta = _check.open_unit("delta", delta)
-        return self._asked(lambda way: way.epsilon(delta=delta))
-
-    def delta_at(self, *, epsilon: float) -> Bound:
-        """delta of all epochs at an eps >= 0 in nats, both ends certified."""
-        epsilon = _check.epsilon("epsilon", epsilon)
-        return self._asked(lambda way: way.delta(epsilon=epsilon))
-
-    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
-        """delta at each eps."""
-        return [self.delta_at(epsilon=e) for e in epsilons]
+        return _FOUND.of(self).answer("bound", lambda: self.epsilon(delta=self.target))
 
     def composed(self) -> Composed:
         """All epochs: Renyi, trade-off and the rest are methods of it."""
         work = _FOUND.of(self)
-        return work.answer("composed", lambda: compose([self._round()], rounds=self._rounds()))
+        return work.answer("composed", lambda: compose([self.epoch], rounds=self._rounds()))
 
-    def _asked(self, ask: Callable[[Composed | OneEpoch], Bound]) -> Bound:
+    def _epsilon_at(self, delta: float) -> Bound:
+        return self._asked("epsilon", delta)
+
+    def _delta_at(self, epsilon: float) -> Bound:
+        return self._asked("delta", epsilon)
+
+    def _asked(self, quantity: Quantity, value: float) -> Bound:
         """One epoch from its pairs of laws, several from the composition."""
         if self._from_pairs():
-            return ask(_FOUND.of(self).answer("epoch", self._epoch))
-        found = ask(self.composed())
-        if self._epoch_by_epoch():
+            return self._of_one(quantity, value)
+        found = self.composed().bound(quantity, value)
+        if self.sampler is None or self._epoch_by_epoch():
             return found
-        below = ask(compose([self._summed()], rounds=self.epochs))
+        below = compose([self._summed()], rounds=self.epochs).bound(quantity, value)
         return replace(with_lower_of(found, below), witness={**found.witness, **below.witness})
 
     def _from_pairs(self) -> bool:
         """One epoch, of which a pair of datasets is known; Poisson's steps are composed."""
-        known = self.sampler != "shuffle" or self.n % self.batch == 0
-        return known and self.sampler != "poisson" and self.epochs == self.per_epoch == 1
+        known = self.sampler == "balls-and-bins" or (
+            self.sampler == "shuffle" and self.n % self.batch == 0
+        )
+        return known and self.epochs == self.per_epoch == 1
 
     def _epoch_by_epoch(self) -> bool:
         """Whether the lower end composes a pair; else it is that of the sum of all noisy sums."""
         return self.sampler != "shuffle" and self.per_epoch == 1
 
-    def _epoch(self) -> OneEpoch:
-        mu = self._mu * (1.0 + _ROUNDED)
-        upper, groups, mirrored = self._above(mu)
+    # ------------------------------------------------------------------- one epoch by itself
+
+    def _of_one(self, quantity: Quantity, value: float) -> Bound:
+        lower, upper = _FOUND.of(self).answer("ends", self._ends)
+        if quantity == "epsilon":
+            asked = {"cap": math.inf, "rtol": _EPOCH_RTOL, "width": None}
+            ends = [one.epsilon(value, **asked) for one in (lower, upper)]
+            fixed, wanted = "delta", _EPOCH_RTOL
+        else:
+            ends = [one.log_delta(value, width=_EPOCH_WIDTH) for one in (lower, upper)]
+            fixed, wanted = "epsilon", _EPOCH_WIDTH
+        at = {fixed: value, "n": self.n, "batch": self.batch}
+        return bound_of(quantity, *ends, at=at, relation=self.relation, wanted=wanted)
+
+    def _ends(self) -> tuple[Certifier, Certifier]:
+        """A pair of datasets from below; a dominating pair, or a curve, from above."""
+        upper, groups, mirrored = self._above(self._mu * (1.0 + _ROUNDED))
         balls = self.sampler == "balls-and-bins"
         inputs = _ONE_BALL if balls else _AGAINST_ALL
-        above = groups[0][0]
-        if mirrored is not None:
-            above = self._both(inputs, self.epoch_steps, wide=1.0 - self._rounded)
-        return OneEpoch(
-            above=above,
-            below=self._both(inputs, self.epoch_steps, wide=1.0 + self._rounded),
-            upper=upper,
-            lower=_ATTAINED[self.sampler],
-            witness=_ONE_LARGE if balls else _LARGE_AGAINST_ALL,
-            relation=self.relation,
-            assumptions=self.assumptions(),
-            at={"n": self.n, "batch": self.batch},
-        )
+        witness = _ONE_LARGE if balls else _LARGE_AGAINST_ALL
+        words = self.assumptions()
+        below = self._both(inputs, self.epoch_steps, wide=1.0 + self._rounded)
+        attained = _ATTAINED[str(self.sampler)]
+        lower = Pairs("dataset", "lower", attained, words, below, (witness,) * 2)
+        if mirrored is None:
+            curve = groups[0][0]
+            return lower, OfCurve("batches", "upper", upper, words, curve=curve, witness=witness)
+        above = self._both(inputs, self.epoch_steps, wide=1.0 - self._rounded)
+        return lower, Pairs("batches", "upper", upper, words, above, (witness,) * 2)
+
+    # --------------------------------------------------------------------------- its round
 
     def _rounds(self) -> int:
         return self.steps if self.sampler == "poisson" else self.epochs * self.per_epoch
+
+    @property
+    def epoch(self) -> Round:
+        """One epoch as a round; of Poisson batches one step."""
+        made = self._of_users if self.sampler is None else self._round
+        return _FOUND.of(self).answer("epoch", made)
+
+    def _of_users(self) -> Round:
+        """Noise on every user's gradient: the clone of one epoch's shuffle."""
+        # Two clipped gradients differ by at most this many standard deviations.
+        distance = 2.0 * self.clip / self.noise * (1.0 + 4 * U)
+        curve = EpochCurve(n=self.n, distance=distance, trust=self.trust)
+        upper = theorems.APPROXIMATE_CLONE
+        if self.trust == "published":
+            upper = theorems.CLONE.with_step(theorems.FMT_3_8)
+        return Round(
+            label="shuffled SGD, one epoch",
+            groups=((curve,),),
+            candidates=self._fixed_gradients() if self.lower else (),
+            eps0=math.inf,
+            # All that the words depend on, not the ratio of clip and noise alone.
+            key=("sgd", self.n, self.clip, self.noise, self.batch, self.trust, self.lower),
+            relation=REPLACEMENT,
+            assumptions=self.assumptions(),
+            upper_theorem=upper,
+            lower_theorem=theorems.DATASET,
+            at={"n": self.n},
+            **central.gaussian_renyi(distance * (1.0 + 8 * U)),
+        )
+
+    def _fixed_gradients(self) -> tuple[Candidate, ...]:
+        """The victim's +-clip in one direction, all others' +clip."""
+        randomizer = Gaussian(sigma=self.noise, low=-self.clip, high=self.clip)
+        pair = dataset_pair(randomizer, -self.clip, self.clip, self.clip, n=self.n)
+        witness = {"analysis": "dataset", "gradients": "victim +-clip, others +clip"}
+        return (Candidate(Profile(pair), Profile(pair.swap()), witness),)
 
     @property
     def _mu(self) -> float:
@@ -221,6 +276,7 @@ class BatchedSGD:
         return self.epoch_steps // self.per_epoch
 
     def _round(self) -> Round:
+        """An epoch of noisy sums, or of Poisson batches one step."""
         mu = self._mu * (1.0 + _ROUNDED)
         upper, groups, mirrored = self._above(mu)
         cells = self.sampler == "balls-and-bins" and self.trust == "all"
@@ -234,7 +290,7 @@ class BatchedSGD:
             relation=self.relation,
             assumptions=self.assumptions(),
             upper_theorem=upper,
-            lower_theorem=_ATTAINED[self.sampler],
+            lower_theorem=_ATTAINED[str(self.sampler)],
             at={"n": self.n, "batch": self.batch},
             slow=cells,
             width=_CELLS_WIDTH if cells else WIDTH,
@@ -296,6 +352,16 @@ class BatchedSGD:
 
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers ask a reader to believe."""
+        clip, noise = exact(self.clip), exact(self.noise)
+        if self.sampler is None:
+            return (
+                self.relation.sentence,
+                "a user's value is one example",
+                _ORDER.format(self.n),
+                _NOISE_ON_EACH.format(clip, noise, self.batch),
+                _ADAPTIVE_TO_EACH,
+                _REALS,
+            )
         many = "one" if self.per_epoch == 1 else f"{self.per_epoch:,}"
         drawn = _DRAWN[self.sampler].format(many, self.epoch_steps, exact(self._rate))
         return (
@@ -303,37 +369,56 @@ class BatchedSGD:
             _WORDS[self.relation.key],
             drawn,
             _UNSEEN[self.sampler],
-            _NOISE.format(exact(self.clip), exact(self.noise)),
+            _NOISE.format(clip, noise),
             _ADAPTIVE,
             _REALS,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""
-        return {
-            "sampler": self.sampler,
-            "n": self.n,
-            "noise": self.noise,
-            "clip": self.clip,
-            "epochs": self.epochs,
-            "batch": self.batch,
-            "per_epoch": self.per_epoch,
-            "steps": self.steps,
-            "delta": self.delta,
-            "bound": self.bound.to_dict(),
-        }
+        names = ("sampler", "n", "noise", "clip", "epochs", "batch", "per_epoch", "steps")
+        given = {name: getattr(self, name) for name in names}
+        return {**given, "delta": self.target, "bound": self.at_target.to_dict()}
 
     def __str__(self) -> str:
+        kind = "shuffled SGD" if self.sampler is None else f"DP-SGD, {self.sampler}"
         lines = [
             (
-                f"DP-SGD, {self.sampler}: n = {self.n:,}, noise {self.noise:g}, "
-                f"clip {self.clip:g}, "
+                f"{kind}: n = {self.n:,}, noise {self.noise:g}, clip {self.clip:g}, "
                 f"{self.epochs:,} epochs, batches of {self.batch:,} ({self.steps:,} steps)"
             ),
-            str(self.bound),
+            str(self.at_target),
         ]
-        lines += [f"  assumes {words}" for words in self.bound.assumptions]
+        lines += [f"  assumes {words}" for words in self.at_target.assumptions]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class OfCurve(Certifier):
+    """An upper end by a curve that is no pair's."""
+
+    curve: Source = field(kw_only=True)
+    witness: dict[str, Any] = field(kw_only=True)
+
+    def epsilon(self, delta: float, *, cap: float, rtol: float, width: float | None) -> End:
+        """An eps that was evaluated and meets the target."""
+        del width
+        target = math.log(delta)
+        # The target is a logarithm that was rounded: it is taken to be a few of its digits less.
+        target -= _ROUNDED * (1.0 + abs(target))
+        found = crossing(self._high, target, start=1.0, cap=cap, rtol=rtol)
+        return self._end(math.inf if found is None else found[0])
+
+    def log_delta(self, epsilon: float, *, width: float, along: bool = False) -> End:
+        """The curve there."""
+        del width, along
+        return self._end(self._high(epsilon))
+
+    def _high(self, epsilon: float) -> float:
+        return self.curve.log_delta(epsilon, width=_EPOCH_WIDTH).high
+
+    def _end(self, value: float) -> End:
+        return End(value, self.theorem, None, self.witness, self.assumptions)
 
 
 _WORDS = {
@@ -355,45 +440,15 @@ _LARGE_AGAINST_ALL = {
     "analysis": "dataset",
     "gradients": "one example's is +clip or 0 in one direction, all others' are -clip",
 }
-_FOUND: Beside[BatchedSGD, Answers] = Beside(lambda _: Answers())
+_FOUND: Beside[SGD, Answers] = Beside(lambda _: Answers())
 
 
-def batched(
-    *,
-    sampler: Sampler,
-    n: int,
-    noise: float,
-    clip: float,
-    epochs: int,
-    batch: int,
-    delta: float,
-    per_epoch: int,
-    relation: Relation | str,
-    trust: Trust,
-) -> BatchedSGD:
-    """A checked ``BatchedSGD``; the arguments are those of ``sgd``."""
-    noise, clip = checked_noise(noise, clip)
-    n = _check.count("n", n)
-    batch = _check.count("batch", batch, high=n)
-    found = relation if isinstance(relation, Relation) else relation_named(relation)
-    allowed = (_ZEROED,) if sampler == "shuffle" else (_ZEROED, AddOrRemove())
-    if found not in allowed:
-        keys = " or ".join(f'"{r.key}"' for r in allowed)
-        raise rejected("relation", found.key, f"{keys} for sampler = {sampler!r}")
-    steps = -(-n // batch)
-    most = steps if sampler == "balls-and-bins" else 1
-    per_epoch = _check.count("per_epoch", per_epoch, high=most)
-    run = BatchedSGD(
-        sampler=sampler,
-        n=n,
-        noise=noise,
-        clip=clip,
-        epochs=_check.count("epochs", epochs, high=_MOST_STEPS),
-        batch=batch,
-        delta=_check.open_unit("delta", delta),
-        per_epoch=per_epoch,
-        relation=found,
-        trust=trust,
-    )
-    _check.count("steps (epochs times ceil(n/batch))", run.steps, high=_MOST_STEPS)
-    return run
+def checked_noise(noise: Any, clip: Any) -> tuple[float, float]:
+    """Noise and clipping norm as floats whose quotient, and its square, are in range."""
+    clip = _check.real("clip", clip, low=1e-100, high=1e100)
+    noise = _check.positive("noise", noise, high=1e100)
+    if not clip * _LEAST_NOISE <= noise:
+        raise rejected("noise", noise, f"at least clip/25 = {clip * _LEAST_NOISE:g}")
+    if not noise <= _LARGEST_NOISE * clip:
+        raise rejected("noise", noise, f"at most {_LARGEST_NOISE:g} times clip")
+    return noise, clip

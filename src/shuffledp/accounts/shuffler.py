@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from shuffledp import _check
+from shuffledp import _check, theorems
 from shuffledp._check import exact
 from shuffledp.amplification.words import IN_ORDER, SAME
 from shuffledp.bounds.shufflers import several
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.neighbours import OrAbsent, Relation
 from shuffledp.statements import say
+from shuffledp.theorems import Theorem
 from shuffledp.values.described import Described
 
 _UNIFORM = 0.0
@@ -128,6 +129,18 @@ class Shuffler(Described):
             return [SAME if word == IN_ORDER else word for word in words if word != UNIFORM]
         public = self.shards > 1 and self.assignment == "public"
         return [EACH_UNIFORM if public and word == UNIFORM else word for word in words]
+
+    @property
+    def steps(self) -> list[Theorem]:
+        """What both ends rest on beside one user's messages, for what is declared of it."""
+        public = self.assignment == "public"
+        found = (
+            (self.shards > 1 and public, theorems.SHARDS),
+            (self.shards > 1 and not public, theorems.SECRET_SHARDS),
+            (self.dummies > 0, theorems.DUMMIES),
+            (self.fills, theorems.FILLED),
+        )
+        return [theorem for used, theorem in found if used]
 
     def relation(self, one: Relation) -> Relation:
         """Which data one user may have in a neighbour, given what a mechanism says of it."""

@@ -1,0 +1,351 @@
+"""Account: what an analyst learns of n users, whatever is seen, believed and declared of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shuffledp import _check
+from shuffledp.accounts.shuffler import PERFECT, Shuffler
+from shuffledp.accounts.supported import MOST_ROUNDS, refuse_rounds
+from shuffledp.accounts.widened import Widened
+from shuffledp.amplification.comparison import Comparison, compare
+from shuffledp.amplification.messages import Messages
+from shuffledp.amplification.seen import Quantity, Seen
+from shuffledp.bound import Bound, Theorem
+from shuffledp.curves import Accountant
+from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.laws.sources import Source
+from shuffledp.neighbours import Relation, Together
+from shuffledp.population.crowd import Crowd
+from shuffledp.published import Estimate
+from shuffledp.rounds import Composed, Round, compose
+from shuffledp.values.described import by_name
+from shuffledp.views.sums import Sums
+
+
+@dataclass(frozen=True)
+class Account(Accountant):
+    """Users' reports behind a shuffler or an aggregator; made by ``shuffle`` or ``generic``.
+
+    Attributes
+    ----------
+    seen : Messages, Crowd or Sums
+        What the analyst sees, of how many users' reports, in how many rounds.
+    n : int
+        Users, those who are protected included.
+    shuffler : Shuffler
+        Whoever stands between users and analyst.
+    changed : int
+        So many users' values may change at once (or values of one person with so many reports).
+    """
+
+    seen: Seen
+    n: int
+    shuffler: Shuffler = PERFECT
+    changed: int = 1
+
+    @property
+    def hidden(self) -> int:
+        """Messages among which one user's is hidden: of a shard, and dummies."""
+        return self.seen.n
+
+    @property
+    def rounds(self) -> int:
+        """How often everybody reports."""
+        return self.seen.rounds
+
+    @property
+    def source(self) -> Source:
+        """What each user runs, where all run the same."""
+        if isinstance(self.seen, Messages):
+            return self.seen.source
+        if isinstance(self.seen, Sums):
+            return self.seen.mechanism
+        raise rejected("groups", "given", "one mechanism, of which there is a source")
+
+    @property
+    def eps0(self) -> float:
+        """What all reports that may change give away by themselves, in nats; may be inf."""
+        return self._wide.guarantee
+
+    @property
+    def relation(self) -> Relation:
+        """Which datasets are neighbours."""
+        one = self.shuffler.relation(self.seen.relation)
+        return one if self.changed == 1 else Together(self.changed, one)
+
+    # ----------------------------------------------------------------------------- both ends
+
+    @by_name
+    def epsilon(self, *, delta: float, analysis: str | None = None) -> Bound:
+        """Central eps at a given delta, both ends certified.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+        analysis : str, optional
+            Of one round of messages, one analysis alone in place of the best of all;
+            ``analyses()`` lists them.
+
+        Returns
+        -------
+        Bound
+            0 <= lower <= upper in nats; upper is at most the local guarantee, and inf where nothing
+            finite is certified.
+
+        Raises
+        ------
+        ParameterError
+            If delta or the analysis' name is outside its domain.
+        NotCertified
+            If the named analysis does not apply, or certifies nothing: see ``estimate``.
+        """
+        return self._by("epsilon", _check.open_unit("delta", delta), analysis)
+
+    @by_name
+    def delta(self, *, epsilon: float, analysis: str | None = None) -> Bound:
+        """Central delta at a given eps, both ends certified; ``log_upper`` where it underflows.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        analysis : str, optional
+            As for ``epsilon``.
+
+        Returns
+        -------
+        Bound
+            0 <= lower <= upper <= 1, with natural logarithms of both ends.
+
+        Raises
+        ------
+        ParameterError
+            If eps or the analysis' name is outside its domain.
+        """
+        return self._by("delta", _check.epsilon("epsilon", epsilon), analysis)
+
+    @by_name
+    def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
+        """delta at each eps: the privacy profile.
+
+        Of 16 points and more of one round of messages the ends are about 2 % apart where those of
+        ``delta`` meet: upper ends are chords between certified ones, in e^eps.
+
+        Parameters
+        ----------
+        epsilons : iterable of float
+            Values of eps >= 0 in nats.
+        analysis : str, optional
+            As for ``epsilon``.
+        """
+        checked = [_check.epsilon("epsilon", e) for e in epsilons]
+        if self.is_plain and isinstance(self.seen, Messages):
+            return self.seen.profile(checked, analysis)
+        return [self._by("delta", e, analysis) for e in checked]
+
+    def _epsilon_at(self, delta: float) -> Bound:
+        return self._dressed(self._bound("epsilon", delta))
+
+    def _delta_at(self, epsilon: float) -> Bound:
+        return self._dressed(self._bound("delta", epsilon))
+
+    def _by(self, quantity: Quantity, value: float, analysis: str | None) -> Bound:
+        if analysis is None:
+            return self.bound(quantity, value)
+        return self._messages("analysis", analysis).by_analysis(quantity, value, analysis)
+
+    def _bound(self, quantity: Quantity, value: float) -> Bound:
+        if self.changed == 1 and not self.shuffler.distance:
+            return self.seen.bound(quantity, value)
+        return self._wide.bound(quantity, value)
+
+    @property
+    def _wide(self) -> Widened:
+        return Widened(self.seen, self.changed, self.shuffler.farthest)
+
+    def log_upper(self, epsilon: float, *, log_target: float = -80.0) -> float:
+        """log of the certified upper end of delta alone: for solvers, which need no lower end.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        log_target : float
+            About log of the smallest delta that is looked for.
+        """
+        epsilon = _check.epsilon("epsilon", epsilon)
+        if epsilon >= self.eps0:
+            return -math.inf
+        if self.changed == 1 and not self.shuffler.distance:
+            return self.seen.log_uppers(log_target)(epsilon)
+        return self._wide.log_upper(epsilon, log_target)
+
+    def upper_epsilon(self, *, delta: float) -> float:
+        """The certified upper end of eps alone.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+        """
+        delta = _check.open_unit("delta", delta)
+        return self.seen.upper_epsilon(delta) if self.is_plain else self.epsilon(delta=delta).upper
+
+    # -------------------------------------------------------------------- what it rests on
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one user changes, behind one perfect shuffler or an aggregator."""
+        return self.shuffler == PERFECT and self.changed == 1
+
+    def _dressed(self, bound: Bound) -> Bound:
+        """The bound with this relation, and what is declared of the shuffler."""
+        if self.is_plain:
+            return bound
+        own = self.seen.relation.sentence
+        words = self.shuffler.ordered(word for word in self.seen.words(bound) if word != own)
+        words = (self.relation.sentence, *words, *self.shuffler.assumptions(self.n))
+        at = {**bound.at, "n": self.n}
+        return replace(
+            bound,
+            at=at if self.rounds == 1 else {**at, "rounds": self.rounds},
+            lower_theorem=self._resting(bound.lower_theorem),
+            upper_theorem=self._resting(bound.upper_theorem),
+            relation=self.relation,
+            assumptions=words,
+        )
+
+    def _resting(self, theorem: Theorem | None) -> Theorem | None:
+        for step in self.shuffler.steps:
+            theorem = theorem if theorem is None else theorem.with_step(step)
+        return theorem
+
+    # ----------------------------------------------------------------- rounds and their curves
+
+    @by_name
+    def compose(self, *, rounds: int, rtol: float | None = None) -> Account | Composed:
+        """The same ``rounds`` times as often: every user in each, with fresh randomness.
+
+        Parameters
+        ----------
+        rounds : int
+            1 <= rounds <= 1e9; at most 1e6 in all of sums, declared shufflers and several users.
+        rtol : float, optional
+            Requested relative width of eps, 1e-6 to 0.1, of messages behind one perfect shuffler.
+            By default what is worth the time (5e-4, or 6e-3 for continuous outputs), or more or
+            less where this account's own ``rtol`` is above that or below 1e-6.
+        """
+        if self.is_plain and not isinstance(self.seen, Sums):
+            times = _check.count("rounds", rounds, high=10**9) * self.rounds
+            return compose([self.seen.as_round()], rounds=times, rtol=rtol)
+        if rtol is not None:
+            raise rejected("rtol", rtol, "none here: it is what the account itself was given")
+        times = self.rounds * _check.count("rounds", rounds, high=MOST_ROUNDS)
+        refuse_rounds(self.seen, self.shuffler, self.changed, times)
+        return replace(self, seen=self.seen.again(_check.count("rounds", times, high=MOST_ROUNDS)))
+
+    def as_round(self, *, sharper: bool = True) -> Round:
+        """One round of a composition with others; ``sharper``: by label stealing too."""
+        if not self.is_plain or self.rounds > 1:
+            raise NotCertified(f"compose: {self._what} is no round to be composed with others")
+        return self.seen.as_round(sharper=sharper)
+
+    @property
+    def _what(self) -> str:
+        return "such a setting" if self.is_plain else "a declared shuffler, or several users,"
+
+    def _curves(self) -> Composed:
+        """Its rounds, as curves."""
+        if not self.is_plain or isinstance(self.seen, Sums):
+            raise NotCertified("wanted messages behind one perfect shuffler, one user changed")
+        return self.seen.composed()
+
+    @by_name
+    def renyi(self, *, order: float) -> Bound:
+        """Renyi divergence in nats at an order > 1, both ends certified (see ``Composed``)."""
+        return self._curves().renyi(order=order)
+
+    def rdp(self, orders: Iterable[float]) -> list[float]:
+        """Upper ends of the Renyi divergence at each order."""
+        return self._curves().rdp(orders)
+
+    @by_name
+    def tradeoff(self, *, alpha: float) -> Bound:
+        """Least type II error of a test with type I error alpha; the lower end is the guarantee."""
+        return self._curves().tradeoff(alpha=alpha)
+
+    @by_name
+    def pld(self, *, discretization: float = 1e-4) -> Any:
+        """A dp_accounting PrivacyLossDistribution that dominates the mechanism."""
+        return self._curves().pld(discretization=discretization)
+
+    # ------------------------------------------------------------------------ side by side
+
+    @by_name
+    def compare(self, *, delta: float, slow: bool = False) -> Comparison:
+        """Every analysis that applies, side by side: eps, validity, time, factor lost.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+        slow : bool
+            Also the papers' algorithms whose cost grows with n.
+        """
+        delta = _check.open_unit("delta", delta)
+        return compare(self._messages("compare", "all analyses"), delta=delta, slow=slow)
+
+    @by_name
+    def estimate(
+        self,
+        *,
+        delta: float | None = None,
+        epsilon: float | None = None,
+        analysis: str | None = None,
+    ) -> Estimate:
+        """A published formula's number, or one analysis' without its certificate: it is no end.
+
+        Parameters
+        ----------
+        delta, epsilon : float
+            One of them: eps is estimated at a delta, delta at an eps.
+        analysis : str, optional
+            Which one, of one round of messages. Of groups there is one at a delta, that of Chen,
+            Cao and Ge.
+
+        Raises
+        ------
+        NotCertified
+            If there is no such number.
+        """
+        if (delta is None) == (epsilon is None):
+            raise ParameterError("delta: wanted exactly one of delta and epsilon")
+        if isinstance(self.seen, Crowd) and self.is_plain and delta is not None:
+            return self.seen.estimate(_check.open_unit("delta", delta))
+        if analysis is None:
+            raise ParameterError("analysis is missing: wanted the name of one")
+        messages = self._messages("analysis", analysis)
+        if epsilon is not None:
+            return messages.estimate("delta", _check.epsilon("epsilon", epsilon), analysis)
+        return messages.estimate("epsilon", _check.open_unit("delta", delta), analysis)
+
+    def with_n(self, n: int) -> Account:
+        """The same among another number of users."""
+        n = _check.count("n", n)
+        if self.changed > n:
+            raise rejected("n", n, f"at least {self.changed:,}, the users who change")
+        return replace(self, seen=self.seen.among(self.shuffler.hidden(n)), n=n)
+
+    def _messages(self, name: str, value: Any) -> Messages:
+        """What is seen, where single analyses are known of it."""
+        if not isinstance(self.seen, Messages) or not self.is_plain:
+            raise rejected(name, value, "none but of messages behind one perfect shuffler")
+        return self.seen
+
+
+__all__ = ["Account"]

@@ -1,0 +1,181 @@
+"""What can be had together: one table, printed in the guide, by which all else is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from shuffledp import _check
+from shuffledp.accounts.shuffler import PERFECT, Shuffler
+from shuffledp.amplification.messages import Messages
+from shuffledp.amplification.seen import Seen
+from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.multimessage import MultiMessage
+from shuffledp.neighbours import REPLACEMENT
+from shuffledp.population.crowd import Crowd
+
+VIEWS = ("messages", "sums")
+# So many users who change at once: each adds a step, and e^(k eps) has to stay a float.
+MOST_CHANGED, MOST_ROUNDS = 1_000, 10**6
+
+Asked = Mapping[str, Any]
+_NAMES = (
+    *("a protocol", "groups", 'view="sums"', "shuffler"),
+    *("changed", "rounds", 'trust="published"'),
+)
+
+
+class _No(NamedTuple):
+    """Which argument is refused, what is wanted in its place and why, and from when on."""
+
+    argument: str
+    wanted: str
+    error: type[Exception] = ParameterError
+    when: Callable[[Asked], bool] | None = None
+
+
+def _of_proofs_here(asked: Asked) -> bool:
+    shuffler = asked["shuffler"]
+    return bool(shuffler.distance or shuffler.dummies or shuffler.fills)
+
+
+def _linked(asked: Asked) -> bool:
+    """Orders or assignments of several rounds that belong together link a user's reports."""
+    shuffler = asked["shuffler"]
+    secret = shuffler.shards > 1 and shuffler.assignment == "secret"
+    return shuffler.distance > 0.0 or secret
+
+
+_PERFECT_ALONE = "one perfect shuffler, leave it out with"
+_TOGETHER: dict[tuple[str, str], _No] = {
+    ("a protocol", "groups"): _No("groups", "pairs of a randomizer and a number of users"),
+    ("a protocol", 'view="sums"'): _No("mechanism", "one message a user, to be added up"),
+    ("a protocol", "shuffler"): _No(
+        "shuffler", f"{_PERFECT_ALONE} a multi-message protocol", NotCertified
+    ),
+    ("groups", 'view="sums"'): _No("view", "'messages', which is all that is known of groups"),
+    ("groups", "shuffler"): _No("shuffler", f"{_PERFECT_ALONE} groups"),
+    ('view="sums"', "shuffler"): _No("shuffler", f"{_PERFECT_ALONE} view='sums'"),
+    ('view="sums"', 'trust="published"'): _No(
+        "trust", "'all' with sums, whose bound is proved in docs/theory-sums.md alone", NotCertified
+    ),
+    ("shuffler", "rounds"): _No(
+        "rounds",
+        "1, with an order that is not uniform or a secret assignment",
+        NotCertified,
+        _linked,
+    ),
+    ("shuffler", 'trust="published"'): _No(
+        "trust",
+        "'all', what distance, dummies and fills rest on is proved here",
+        NotCertified,
+        _of_proofs_here,
+    ),
+    ("changed", 'trust="published"'): _No(
+        "trust", "'all', what changed rests on is proved here", NotCertified
+    ),
+    ("changed", "rounds"): _No(
+        "rounds",
+        "1 where several users of a crowd change at once",
+        NotCertified,
+        lambda asked: asked["groups"] is not None,
+    ),
+}
+
+
+def refuse(mechanism: Any, asked: dict[str, Any]) -> None:
+    """An error where the arguments of ``shuffle`` cannot be had together.
+
+    Parameters
+    ----------
+    mechanism : Randomizer or MultiMessage
+        What each user runs.
+    asked : dict
+        All other arguments, each in its domain.
+    """
+    if not isinstance(asked["shuffler"], Shuffler):
+        raise rejected("shuffler", asked["shuffler"], "a Shuffler, such as Shuffler(shards=4)")
+    sums = asked["ones"] != 1 or asked["relation"] != "replace-one" or asked["added"] is not None
+    if sums and asked["view"] != "sums":
+        wanted = '"sums", for ones, relation and added to mean something'
+        raise rejected("view", asked["view"], wanted)
+    _refuse({**asked, "mechanism": mechanism})
+
+
+def _refuse(asked: Asked) -> None:
+    there = (
+        isinstance(asked["mechanism"], MultiMessage),
+        asked["groups"] is not None,
+        asked["view"] == "sums",
+        asked["shuffler"] != PERFECT,
+        asked["changed"] > 1,
+        asked["rounds"] > 1,
+        asked["trust"] == "published",
+    )
+    found = {name for name, one in zip(_NAMES, there, strict=True) if one}
+    for pair, no in _TOGETHER.items():
+        if found.issuperset(pair) and (no.when is None or no.when(asked)):
+            raise no.error(str(rejected(no.argument, asked[no.argument], no.wanted)))
+
+
+def refuse_several(seen: Seen, shuffler: Shuffler, changed: int, users: int) -> None:
+    """An error where more users change than there are, or absent ones are no neighbours."""
+    size = shuffler.shard(users)
+    if isinstance(seen, Crowd) and seen.victim is not None:
+        size = seen.groups[seen.victim][1]
+    if changed > size == 1:
+        raise NotCertified(f"changed = {changed:,}: wanted 1 where one user can be meant")
+    if changed > 1:
+        _check.count("changed", changed, high=min(size, MOST_CHANGED))
+    if shuffler.fills and seen.relation != REPLACEMENT:
+        raise NotCertified("shuffler.fills: not where values are only replaced by some others")
+    if isinstance(seen, Messages) and (changed > 1 or shuffler != PERFECT):
+        _check.count("rounds", seen.rounds, high=MOST_ROUNDS)
+
+
+def refuse_rounds(seen: Seen, shuffler: Shuffler, changed: int, rounds: int) -> None:
+    """An error where an account has no rounds: ``compose`` of it.
+
+    Parameters
+    ----------
+    seen, shuffler, changed
+        As in ``Account``.
+    rounds : int
+        In all.
+    """
+    groups = seen.groups if isinstance(seen, Crowd) else None
+    asked = {"shuffler": shuffler, "changed": changed, "rounds": rounds, "groups": groups}
+    _refuse({**asked, "mechanism": None, "view": "messages", "trust": "all"})
+
+
+def table() -> str:
+    """The table of the guide, in Markdown: what can be had together, and what is wanted if not."""
+    names = _NAMES
+    rows = [["", *(f"`{name}`" if "=" in name or " " not in name else name for name in names)]]
+    rows.append(["---"] * len(rows[0]))
+    why = []
+    for name in names:
+        row = [rows[0][1 + names.index(name)]]
+        for other in names:
+            no = _TOGETHER.get((name, other)) or _TOGETHER.get((other, name))
+            if no is None:
+                row.append("" if name == other else "yes")
+                continue
+            if no not in why:
+                why.append(no)
+            row.append(f"{'no' if no.when is None else 'partly'} ({why.index(no) + 1})")
+        rows.append(row)
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines += ["", *(f"{i}. `{no.argument}`: wanted {no.wanted}." for i, no in enumerate(why, 1))]
+    return "\n".join(lines)
+
+
+__all__ = [
+    "MOST_CHANGED",
+    "MOST_ROUNDS",
+    "VIEWS",
+    "refuse",
+    "refuse_rounds",
+    "refuse_several",
+    "table",
+]
