@@ -405,8 +405,8 @@ def test_ends_meet_where_single_reports_decide() -> None:
     assert bound.log_lower is not None
     assert bound.log_upper is not None
     assert bound.log_lower < bound.log_upper <= bound.log_lower + 0.2
-    assert account.recomputable_delta(epsilon=0.158) == bound
-    checked = account.recomputable_delta(epsilon=0.158, slow=False)
+    assert account.seen.bound("delta", 0.158) == bound
+    checked = account.seen.bound("delta", 0.158, closing=False)
     assert checked.upper_theorem is not None
     assert checked.upper_theorem.key != "lone-jump"
     assert checked.upper > bound.upper

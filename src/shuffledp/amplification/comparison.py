@@ -183,7 +183,7 @@ def compare(accountant: _Accountant, *, delta: float, slow: bool) -> Comparison:
 
     Parameters
     ----------
-    accountant : Shuffled
+    accountant : Messages
         A randomizer or family among n users.
     delta : float
         Target, 0 < delta < 1.
