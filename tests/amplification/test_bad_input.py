@@ -146,13 +146,13 @@ case(
 case(
     "sum of matrix row 1",
     1.5,
-    "1 (within 1e-9)",
+    "1 (within 1e-9), or normalize=True",
     lambda: sd.Channel(matrix=[[0.5, 0.5], [0.5, 1.0]]),
 )
 case(
     "sum of matrix row 0",
     0.0,
-    "1 (within 1e-9)",
+    "1 (within 1e-9), or normalize=True",
     lambda: sd.Channel(matrix=[[0.0, 0.0], [0.5, 0.5]]),
 )
 

@@ -36,6 +36,7 @@ OTHERS = {
     "low": (-2.0,),
     "margin": (1.0,),
     "matrix": (((0.5, 0.5), (0.25, 0.75)),),
+    "normalize": (True,),
     "p": (0.0625,),
     "padding": (True,),
     "pattern": (((1, 0), (0, 1)),),
@@ -53,7 +54,10 @@ OTHERS = {
     "width": (0.25,),
 }
 # What another value of one field asks of another.
-WITH = {("discrete-gaussian", "margin"): {"clamped": True, "margin": 3}}
+WITH = {
+    ("discrete-gaussian", "margin"): {"clamped": True, "margin": 3},
+    ("channel", "normalize"): {"normalize": True, "matrix": ((3.0, 1.0), (1.0, 1.0))},
+}
 
 
 def class_of(name):

@@ -149,7 +149,7 @@ def test_sampler(pattern):
     [
         (5, "pattern = 5"),
         ([[1, 0]], "pattern shape"),
-        ([[1], [1]], "pattern shape"),
+        ([[1], [1]], "ones in each row"),
         ([[1, 0], [1]], "pattern"),
         ([[1, 0], [0.5, 0.5]], "pattern"),
         ([[1, 0], [1, 1]], "ones in each row"),

@@ -22,7 +22,7 @@ from shuffledp.ball.bits import Bit, Bits, Matrix
 from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
-from shuffledp.mechanism import Made
+from shuffledp.mechanism import Switch
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.chances import choice
 from shuffledp.randomizers.frequency import counted, histogram
@@ -33,7 +33,7 @@ from shuffledp.theorems import ALL_PAIRS, ALL_TRIPLES
 from shuffledp.values.work import Beside
 
 _ROW_SLACK = 1e-9
-_LARGEST_ROWS = 1000
+LARGEST_ROWS = 1000
 # Ratios of smaller entries than that are no local guarantee.
 _SMALLEST_ENTRY = 1e-300
 _LARGEST_ENTRIES = 4_000_000
@@ -54,6 +54,9 @@ class Channel(Randomizer):
         Rows are inputs (2 to 1000), columns outputs; entries >= 0; every row sums to one within
         1e-9. The channel meant is each row divided by its exact sum. ``Channel.from_csv`` reads it
         from a file, ``Channel.from_function`` makes it from a function of input and output.
+    normalize : bool
+        True for a matrix printed to a few digits, or of counts: rows may have any sum, and each is
+        divided by it.
 
     Notes
     -----
@@ -65,22 +68,27 @@ class Channel(Randomizer):
     name: ClassVar[str] = "channel"
     summary: ClassVar[str] = "any finite mechanism, by its matrix"
     matrix: _Matrix
+    normalize: Switch = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # The matrix is normalized now.
+        object.__setattr__(self, "normalize", False)
         rows = np.array(self.matrix)
         rows /= np.array([math.fsum(row) for row in self.matrix])[:, None]
         rows.setflags(write=False)
         object.__setattr__(self, "_rows", rows)
 
     @classmethod
-    def from_csv(cls, path: str | Path) -> Channel:
+    def from_csv(cls, path: str | Path, *, normalize: bool = False) -> Channel:
         """The channel whose matrix a CSV file holds: a row for each input, numbers alone.
 
         Parameters
         ----------
         path : path
             The file, in UTF-8; empty lines are skipped.
+        normalize : bool
+            Whether to divide each row by its sum.
 
         Raises
         ------
@@ -104,7 +112,7 @@ class Channel(Randomizer):
                 raise rejected(where, ",".join(line), "numbers separated by commas") from None
             if len(rows[-1]) != len(rows[0]):
                 raise rejected(where, f"{len(line)} numbers", f"{len(rows[0])}, as in the first")
-        return cls(matrix=rows)  # type: ignore[arg-type]
+        return cls(matrix=rows, normalize=normalize)  # type: ignore[arg-type]
 
     @classmethod
     def from_function(
@@ -163,6 +171,10 @@ class Channel(Randomizer):
         slack = 8 * UNIT_ROUNDOFF * (2.0 + float(np.abs(least).max()))
         value = float((most - least).max()) + slack
         return value if value <= _check.LARGEST_EPS0 else math.inf
+
+    def parameters(self) -> dict[str, Any]:
+        """The matrix, normalized where that was asked for."""
+        return {"matrix": self.matrix}
 
     def worst_pairs(self) -> WorstPairs:
         """All ordered pairs; equal rows cannot be told apart and are left out."""
@@ -363,26 +375,46 @@ def _whole(entry: float) -> int:
 _TRIED = 12
 
 
-def _checked_matrix(matrix: Any) -> tuple[tuple[float, ...], ...]:
-    wanted = "a matrix of probabilities >= 0 with at least 2 rows, each summing to one"
+@dataclass(frozen=True)
+class _Rows:
+    """A matrix of probabilities whose rows sum to one, or are divided by their sums."""
+
+    def __call__(self, name: str, value: Any, mechanism: Any) -> tuple[tuple[float, ...], ...]:
+        """The rows."""
+        wanted = "a matrix of probabilities >= 0 with at least 2 rows, each summing to one"
+        array = entries_of(name, value, wanted)
+        for x, row in enumerate(array):
+            if not bool(np.all(np.isfinite(row) & (row >= 0.0))):
+                raise rejected(f"{name} row {x}", row.tolist(), "finite probabilities >= 0")
+        sums = [math.fsum(row) for row in array]
+        columns = [math.fsum(column) for column in array.T]
+        wrong = next((x for x, one in enumerate(sums) if not abs(one - 1.0) <= _ROW_SLACK), None)
+        if wrong is None:
+            return tuple(map(tuple, array.tolist()))
+        if all(abs(one - 1.0) <= _ROW_SLACK for one in columns):
+            wanted = "1 (within 1e-9): columns sum to one, so transpose it: rows are inputs"
+            raise rejected(f"sum of {name} row {wrong}", sums[wrong], wanted)
+        if mechanism.normalize is not True:
+            wanted = "1 (within 1e-9), or normalize=True to divide each row by its sum"
+            raise rejected(f"sum of {name} row {wrong}", sums[wrong], wanted)
+        for x, one in enumerate(sums):
+            if not 0.0 < one < math.inf:
+                raise rejected(f"sum of {name} row {x}", one, "a finite number above 0")
+        return tuple(map(tuple, (array / np.array(sums)[:, None]).tolist()))
+
+
+def entries_of(name: str, value: Any, wanted: str) -> Array:
+    """The entries of a matrix with 2 to 1000 rows as floats."""
     try:
-        array = np.array([[float(v) for v in row] for row in matrix])
+        array = np.array([[float(v) for v in row] for row in value])
     except (OverflowError, TypeError, ValueError):
-        raise rejected("matrix", matrix, wanted) from None
+        raise rejected(name, value, wanted) from None
     if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
-        raise rejected("matrix shape", array.shape, wanted)
-    if array.shape[0] > _LARGEST_ROWS or array.size > _LARGEST_ENTRIES:
-        raise rejected(
-            "matrix shape",
-            array.shape,
-            f"at most {_LARGEST_ROWS} rows and {_LARGEST_ENTRIES} entries",
-        )
-    for x, row in enumerate(array):
-        if not bool(np.all(np.isfinite(row) & (row >= 0.0))):
-            raise rejected(f"matrix row {x}", row.tolist(), "finite probabilities >= 0")
-        if not abs(math.fsum(row) - 1.0) <= _ROW_SLACK:
-            raise rejected(f"sum of matrix row {x}", math.fsum(row), "1 (within 1e-9)")
-    return tuple(tuple(row) for row in array.tolist())
+        raise rejected(f"{name} shape", array.shape, wanted)
+    if array.shape[0] > LARGEST_ROWS or array.size > _LARGEST_ENTRIES:
+        limits = f"at most {LARGEST_ROWS} rows and {_LARGEST_ENTRIES} entries"
+        raise rejected(f"{name} shape", array.shape, limits)
+    return array
 
 
-_Matrix = Annotated[tuple[tuple[float, ...], ...], Made(_checked_matrix)]
+_Matrix = Annotated[tuple[tuple[float, ...], ...], _Rows()]

@@ -17,13 +17,10 @@ from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, Made
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.channel import all_listed
+from shuffledp.randomizers.channel import LARGEST_ROWS, all_listed, entries_of
 from shuffledp.randomizers.frequency import HitOrMiss, Sizes, histogram
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import LEAST_COMMON
-
-_LARGEST_INPUTS = 1000
-_LARGEST_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -73,7 +70,7 @@ class Extremal(HitOrMiss):
         eps0 : float
             Local privacy in nats.
         """
-        count = _check.count("inputs", inputs, low=2, high=_LARGEST_INPUTS)
+        count = _check.count("inputs", inputs, low=2, high=LARGEST_ROWS)
         inside = {_check.count("subset", x, low=0, high=count - 1) for x in np.ravel(subset)}
         if not 0 < len(inside) < count:
             raise rejected("subset", sorted(inside), "some of the inputs, not all")
@@ -167,15 +164,7 @@ class Extremal(HitOrMiss):
 
 def _checked_pattern(pattern: Any) -> tuple[tuple[int, ...], ...]:
     wanted = "rows of zeros and ones, at least 2, with the same number of ones in each"
-    try:
-        array = np.array([[float(v) for v in row] for row in pattern])
-    except (OverflowError, TypeError, ValueError):
-        raise rejected("pattern", pattern, wanted) from None
-    if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2:
-        raise rejected("pattern shape", array.shape, wanted)
-    if array.shape[0] > _LARGEST_INPUTS or array.size > _LARGEST_ENTRIES:
-        limits = f"at most {_LARGEST_INPUTS} rows and {_LARGEST_ENTRIES} entries"
-        raise rejected("pattern shape", array.shape, limits)
+    array = entries_of("pattern", pattern, wanted)
     if not bool(((array == 0.0) | (array == 1.0)).all()):
         raise rejected("pattern", pattern, wanted)
     ones = array.sum(axis=1)
