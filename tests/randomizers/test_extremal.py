@@ -9,41 +9,18 @@ import pytest
 
 import shuffledp as sd
 from enumerated import positive_part
-from laws import law_of
 from randomizers.checks import (
     assert_bracket,
-    assert_law,
-    assert_private,
     columns,
     rational_exponential,
 )
-from randomizers.sources import LEAST_P_VALUE, fits
-
-TWO = ((1, 0), (0, 1))
-TWO_MORE = ((1, 0, 1, 0), (0, 1, 1, 0))
-FANO = tuple(
-    tuple(int((y - x) % 7 in (0, 1, 3)) for y in range(7)) for x in range(7)
-)  # 3 of 7 points on a line, each two share one
-MIXED = ((1, 1, 0, 0, 1), (1, 0, 1, 0, 1), (0, 1, 1, 0, 1), (0, 0, 1, 1, 1))
-SIDES = ((0, 1), (1, 0), (1, 0))
-PATTERNS = [TWO, TWO_MORE, FANO, MIXED, SIDES]
+from randomizers.finite import MIXED, PATTERNS, SIDES, TWO, TWO_MORE
 
 
 def rows_of(pattern, grow):
     """Weights e^eps0 and 1, divided by their sum row by row."""
     weights = [[grow if bit else Fraction(1) for bit in row] for row in pattern]
     return [[w / sum(row) for w in row] for row in weights]
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-@pytest.mark.parametrize("eps0", [0.01, 1.0, 5.0, 300.0])
-def test_law_is_the_definition(pattern, eps0):
-    rows = rows_of(pattern, rational_exponential(eps0))
-    assert_private(rows, eps0)
-    randomizer = sd.Extremal(pattern=pattern, eps0=eps0)
-    inputs = list(itertools.permutations(range(len(pattern)), 2))
-    for chosen in [*inputs, *((a, b, b) for a, b in inputs), (0, 1, len(pattern) - 1)]:
-        assert_law(law_of(randomizer, chosen), columns(rows, chosen))
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -108,40 +85,6 @@ def test_binary_mechanism():
     for bad in ([], [0, 1, 2, 3], [4], [0.5]):
         with pytest.raises(sd.ParameterError, match="subset"):
             sd.Extremal.binary(inputs=4, subset=bad, eps0=1.0)
-
-
-@pytest.mark.parametrize("pattern", [TWO, TWO_MORE, FANO])
-@pytest.mark.parametrize("grow", [Fraction(21, 20), Fraction(6), Fraction(10**7)])
-def test_unbiased_and_variance(pattern, grow):
-    """Over all outputs, in rational arithmetic."""
-    rows = rows_of(pattern, grow)
-    randomizer = sd.Extremal(pattern=pattern, eps0=math.log(float(grow)))
-    items = range(len(pattern))
-    p = [[sum(q for q, bit in zip(rows[x], pattern[v], strict=True) if bit) for v in items]
-         for x in items]  # fmt: skip
-    other = p[0][1]
-    for x in items:
-        for v in items:
-            assert p[x][v] == (p[0][0] if x == v else other)
-            spread = p[x][v] * (1 - p[x][v]) / (p[0][0] - other) ** 2
-            assert randomizer.variance(float(x == v)) == pytest.approx(float(spread), rel=1e-10)
-    outputs = np.arange(randomizer.outputs)
-    found = randomizer.estimate(outputs).frequencies
-    share = randomizer.favoured / randomizer.outputs
-    assert found == pytest.approx([(share - float(other)) / float(p[0][0] - other)] * len(pattern))
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_sampler(pattern):
-    rows = rows_of(pattern, Fraction(math.exp(1.5)))
-    randomizer = sd.Extremal(pattern=pattern, eps0=1.5)
-    for x in (0, len(pattern) - 1):
-        reports = randomizer.simulate(np.full(100_000, x), seed=6)
-        seen = np.bincount(reports, minlength=randomizer.outputs)
-        assert fits(seen, [float(v) for v in rows[x]]) > LEAST_P_VALUE
-        assert fits(seen, [float(v) for v in rows[(x + 1) % len(rows)]]) < LEAST_P_VALUE or (
-            rows[x] == rows[(x + 1) % len(rows)]
-        )
 
 
 @pytest.mark.parametrize(

@@ -238,9 +238,7 @@ def _assignments(parts: Sequence[Randomizer], most: int) -> list[tuple[Pair, ...
             _chosen(option, len(group), count)
             for option, group, count in zip(options, groups, counts, strict=True)
         ]
-        if len(found) + math.prod(len(one) for one in each) > MOST_PAIRS:
-            msg = f"worst pairs: more than {MOST_PAIRS:,} combinations of the parts' pairs"
-            raise NotCertified(msg)
+        _refuse_many(len(found) + math.prod(map(len, each)))
         found += [_in_places(choice, groups, len(parts)) for choice in itertools.product(*each)]
     return found
 
@@ -264,20 +262,17 @@ def _counts(sizes: list[int], covered: list[bool], most: int) -> Iterator[tuple[
 
 
 def _chosen(option: Options, size: int, count: int) -> list[tuple[Pair, ...]]:
-    """Pairs for ``size`` equal parts, ``count`` of which differ, in any one order.
-
-    Raises
-    ------
-    NotCertified
-        If there are too many.
-    """
-    total = _multisets(option.differ, count) * _multisets(option.equal, size - count)
-    if total > MOST_PAIRS:
-        msg = f"worst pairs: {total:,} combinations of the parts' pairs, at most {MOST_PAIRS:,}"
-        raise NotCertified(msg)
+    """Pairs for ``size`` equal parts, ``count`` of which differ, in any one order."""
+    _refuse_many(_multisets(option.differ, count) * _multisets(option.equal, size - count))
     differing = itertools.combinations_with_replacement(option.differ, count)
     equal = list(itertools.combinations_with_replacement(option.equal, size - count))
     return [(*some, *rest) for some in differing for rest in equal]
+
+
+def _refuse_many(pairs: int) -> None:
+    if pairs > MOST_PAIRS:
+        msg = f"worst pairs: {pairs:,} combinations of the parts' pairs, at most {MOST_PAIRS:,}"
+        raise NotCertified(msg)
 
 
 def _multisets(pool: tuple[Pair, ...], size: int) -> int:
@@ -316,10 +311,7 @@ def _third_inputs(
 
 
 def _tuples(options: Sequence[Sequence[Pair]]) -> list[Pair]:
-    total = math.prod(len(option) for option in options)
-    if total > MOST_PAIRS:
-        msg = f"worst pairs: {total:,} combinations of the parts' pairs, at most {MOST_PAIRS:,}"
-        raise NotCertified(msg)
+    _refuse_many(math.prod(map(len, options)))
     chosen = itertools.product(*options)
     return [(tuple(p[0] for p in one), tuple(p[1] for p in one)) for one in chosen]
 

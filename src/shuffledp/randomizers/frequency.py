@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.balls import arb, nmod_mat
 from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
@@ -345,6 +345,28 @@ def independent_hits(inputs: int, chance: arb, outputs: arb) -> dict[tuple[bool,
         hits: math.prod((chance if hit else 1 - chance for hit in hits), start=outputs)
         for hits in itertools.product((False, True), repeat=inputs)
     }
+
+
+def orthogonal(normals: Sequence[Sequence[int]], q: int) -> dict[tuple[bool, ...], int]:
+    """Vectors over the field of q elements that are orthogonal to exactly which of these.
+
+    q^(m - rank) are orthogonal to all of a set and perhaps to more; inclusion and exclusion over
+    the sets that contain it leaves those orthogonal to no more.
+    """
+    m = len(normals[0])
+    at_least: dict[tuple[bool, ...], int] = {}
+    for flags in itertools.product((False, True), repeat=len(normals)):
+        rows = [list(row) for row, flag in zip(normals, flags, strict=True) if flag]
+        at_least[flags] = q ** (m - (nmod_mat(rows, q).rank() if rows else 0))
+    found = {}
+    for flags in at_least:
+        larger = (
+            (-1) ** (sum(more) - sum(flags)) * number
+            for more, number in at_least.items()
+            if all(b >= a for a, b in zip(flags, more, strict=True))
+        )
+        found[flags] = sum(larger)
+    return found
 
 
 class AlikeItems(HitOrMiss):

@@ -15,7 +15,14 @@ from shuffledp import _check
 from shuffledp.ball.record import WorstPairs
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import HitOrMiss, Sizes, counted, histogram, usable_gap
+from shuffledp.randomizers.frequency import (
+    HitOrMiss,
+    Sizes,
+    counted,
+    histogram,
+    orthogonal,
+    usable_gap,
+)
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, Step
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
@@ -138,13 +145,14 @@ class HadamardResponse(HitOrMiss):
 
     def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], int]:
         """Columns by the inputs whose block and row they are even in."""
-        size = 2 * self.half_block
+        size, held = 2 * self.half_block, {x % self.blocks for x in inputs}
         counts: dict[tuple[bool, ...], int] = {}
-        held = {x % self.blocks for x in inputs}
         for block in held:
             inside = [x % self.blocks == block for x in inputs]
+            # The parity of r & y is the product of their bits over the field of two elements.
             rows = [x // self.blocks + 1 for x in inputs if x % self.blocks == block]
-            for parities, count in _parity_counts(rows, size).items():
+            bits = [[r >> b & 1 for b in range(size.bit_length() - 1)] for r in rows]
+            for parities, count in orthogonal(bits, 2).items():
                 even = iter(parities)
                 hits = tuple(here and next(even) for here in inside)
                 counts[hits] = counts.get(hits, 0) + count
@@ -278,20 +286,6 @@ class HadamardResponse(HitOrMiss):
         # With one block nobody is elsewhere.
         other = same if self.blocks == 1 else 2.0 * self._total() / gain / gain
         return share * own + (block - share) * same + (1.0 - block) * other
-
-
-def _parity_counts(rows: Sequence[int], size: int) -> dict[tuple[bool, ...], int]:
-    """How many columns y < size have each pattern of even parities of r & y.
-
-    The parities are a linear map over GF(2): its image is spanned by the images of the unit
-    vectors, and every point of the image has equally many preimages.
-    """
-    image = {0}
-    for b in range(size.bit_length() - 1):
-        odd = sum(1 << i for i, r in enumerate(rows) if r >> b & 1)
-        image |= {point ^ odd for point in image}
-    per_point = size // len(image)
-    return {tuple(not point >> i & 1 for i in range(len(rows))): per_point for point in image}
 
 
 def _odd(x: np.ndarray) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -11,12 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shuffledp.arithmetic.balls import nmod_mat
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers import field
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import HitOrMiss, Sizes, least_spread
+from shuffledp.randomizers.frequency import HitOrMiss, Sizes, least_spread, orthogonal
 from shuffledp.randomizers.values import blocks
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import HYPERPLANE_PAIRS, HYPERPLANE_TRIPLES
@@ -72,26 +70,8 @@ class HyperplaneResponse(HitOrMiss):
         return Others("alike", HYPERPLANE_TRIPLES, ((0, 1),), self._others)
 
     def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], int]:
-        """Numbers of vectors that are orthogonal to exactly which of these inputs' normals.
-
-        q^(m - rank) are orthogonal to all of a set and perhaps to more; inclusion and exclusion
-        over the sets that contain it leaves those orthogonal to no more.
-        """
-        normals = self.normals(inputs)
-        q, m = self.size, len(normals[0])
-        at_least: dict[tuple[bool, ...], int] = {}
-        for flags in itertools.product((False, True), repeat=len(normals)):
-            rows = [row for row, flag in zip(normals, flags, strict=True) if flag]
-            at_least[flags] = q ** (m - (nmod_mat(rows, q).rank() if rows else 0))
-        found = {}
-        for flags in at_least:
-            larger = (
-                (-1) ** (sum(more) - sum(flags)) * number
-                for more, number in at_least.items()
-                if all(b >= a for a, b in zip(flags, more, strict=True))
-            )
-            found[flags] = sum(larger)
-        return found
+        """Vectors that are orthogonal to exactly which of these inputs' normals."""
+        return orthogonal(self.normals(inputs), self.size)
 
     @property
     def size(self) -> int:
