@@ -14,6 +14,7 @@ from shuffledp.arithmetic.intervals import LogInterval, log_interval
 from shuffledp.bounds.pairs import Atoms, End, Pair
 from shuffledp.errors import NotCertified
 from shuffledp.kernel import AtLeastOne, Draws, by_counts, expect, two_atoms
+from shuffledp.kernel.draws import Summand
 from shuffledp.propose import layers
 from shuffledp.propose.saddle import Array, Part, Sum
 
@@ -32,8 +33,12 @@ _DIRECT = 200_000.0
 _MISSED, _TRIES = 3.0, 3
 # With a guess as near as this to the one before, a bracket would be the same.
 _SAME_GUESS = 0.1
-# log of how much less error is allowed where a contour misses it.
-_MOST_FINER = 6.0
+# Contours that are tried for one sum; one that misses its width by e^x is made finer by e^(x/2), x at
+# most the second.
+_CONTOURS, _MOST_FINER = 6, 6.0
+# Work in nodes times atoms of a first contour, and of those after it: about .1 and .6 seconds. Where
+# the first one is too much work it is tried with so much more smoothing.
+_CHEAP, _DEAR, _ROUGHER = 1.5e6, 1e7, 8.0
 # Where an integral is too much work it is asked for again this much wider: work is about in inverse
 # proportion to the width.
 _COARSER = 4.0
@@ -304,7 +309,7 @@ def _of_part(atoms: Atoms, proposed: Sum, n: int, log_error: float) -> tuple[arb
     size = part.masses.size
     usual = size - part.rare
     draws = Draws(atoms.masses[:usual], atoms.gains[:usual], n)
-    summand = draws
+    summand: Summand = draws
     if part.rare:
         rare = Draws(atoms.masses[usual:size], atoms.gains[usual:size], n)
         summand = AtLeastOne(draws, rare)
@@ -313,14 +318,34 @@ def _of_part(atoms: Atoms, proposed: Sum, n: int, log_error: float) -> tuple[arb
         bound = (summand.log_moment(alpha) - 1).exp() / alpha
         if alpha > 0 and bound <= arb(log_error).exp() * _NEGLIGIBLE:
             return arb(0), bound.upper()
-    low, high = expect([summand], proposed.contour(log_error))
-    missed = float((high - low).log()) - log_error if high > low else 0.0
-    if missed > math.log(_MISSED):
-        # The density around 0 is not that of a normal sum: a finer smoothing, in proportion.
-        finer = log_error - min(missed, _MOST_FINER)
+    return _by_contours(summand, proposed, log_error)
+
+
+def _by_contours(summand: Summand, proposed: Sum, log_error: float) -> tuple[arb, arb]:
+    """Ends of E (sum)_+, about e^log_error apart or as near as bounded work makes them.
+
+    Smoothing costs h^2/2 times the density at 0, which is not that of a normal sum where large
+    gains decide: a first contour tells it, a coarse one where that of the normal sum is dear.
+
+    Raises
+    ------
+    NotCertified
+        If no contour is cheap enough.
+    """
+    low, high, times, reached, work = arb(0), arb("inf"), 1.0, math.inf, _CHEAP
+    for _ in range(_CONTOURS):
         try:
-            ends = expect([summand], proposed.contour(finer))
+            ends = expect([summand], proposed.contour(log_error, times), work=work)
         except NotCertified:
-            return low, high
-        low, high = max(low, ends[0]), min(high, ends[1])
+            times, work = times * (_ROUGHER if reached == math.inf else 2.0), _DEAR
+            if times >= reached:
+                break
+            continue
+        low, high, reached, work = max(low, ends[0]), min(high, ends[1]), times, _DEAR
+        missed = float((high - low).log()) - log_error if high > low else 0.0
+        if missed <= math.log(_MISSED):
+            break
+        times *= math.exp(-0.5 * min(missed, _MOST_FINER))
+    if reached == math.inf:
+        raise NotCertified(f"no contour of less than {_DEAR:.0e} nodes times atoms")
     return low, high

@@ -9,7 +9,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.kernel.contour import Contour, Kernel
 from shuffledp.kernel.draws import Bounded, TiltedSum
 
-__all__ = ["BLOCK", "Nodes"]
+__all__ = ["BLOCK", "MOST_WORK", "Nodes"]
 
 # Nodes that are summed or bounded together; measured: 8 and 32 are slower.
 BLOCK = 16
@@ -28,7 +28,7 @@ _CENTRE = 4
 _PATIENCE = 8
 # Work of one integral at most, in nodes times atoms, and what a node costs beside its atoms: about
 # two seconds. A bound of a block counts as its sum.
-_MOST_WORK, _PER_NODE = 3e7, 30
+MOST_WORK, _PER_NODE = 3e7, 30
 
 
 class Nodes:
@@ -38,7 +38,13 @@ class Nodes:
     of the transform.
     """
 
-    def __init__(self, kernel: Kernel, contour: Contour, sums: Sequence[Bounded]) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        contour: Contour,
+        sums: Sequence[Bounded],
+        work: float = MOST_WORK,
+    ) -> None:
         self.step = 2 * arb.pi() / arb(contour.period)
         self._kernel, self._contour, self._sums = kernel, contour, sums
         self._cap = arb(1)
@@ -48,7 +54,7 @@ class Nodes:
         self.end = self._last()
         self.left_out = self._cap * kernel.beyond(self.step * self.end, self.step)
         self.starts = [0]
-        self._work, self._weight = 0.0, BLOCK * sum(x.atoms + _PER_NODE for x in sums)
+        self._room, self._weight = work, BLOCK * sum(x.atoms + _PER_NODE for x in sums)
         rest = self._by_windows()
         if rest < self.end:
             self._by_midpoints(rest)
@@ -104,9 +110,9 @@ class Nodes:
         NotCertified
             If they are too much work.
         """
-        self._work += blocks * self._weight
-        if self._work > _MOST_WORK:
-            raise NotCertified(f"the contour asks for more than {_MOST_WORK:.0e} nodes times atoms")
+        self._room -= blocks * self._weight
+        if self._room < 0.0:
+            raise NotCertified("the contour asks for more nodes times atoms than it may have")
 
     def _by_windows(self) -> int:
         """Bound blocks of growing size by windows of gains; return where that no longer helps."""

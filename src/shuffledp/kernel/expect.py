@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from shuffledp.arithmetic.balls import acb, arb, total
 from shuffledp.errors import ParameterError
-from shuffledp.kernel.blocks import BLOCK, Nodes
+from shuffledp.kernel.blocks import BLOCK, MOST_WORK, Nodes
 from shuffledp.kernel.contour import Contour, Kernel
 from shuffledp.kernel.draws import Summand, TiltedSum
 
@@ -20,7 +20,12 @@ __all__ = ["expect"]
 
 
 def expect(
-    draws: Sequence[Summand], contour: Contour, *, gap: int = 0, shift: arb | None = None
+    draws: Sequence[Summand],
+    contour: Contour,
+    *,
+    gap: int = 0,
+    shift: arb | None = None,
+    work: float = MOST_WORK,
 ) -> tuple[arb, arb]:
     """Lower and upper end of E f(S - shift), S the sum of all draws.
 
@@ -34,6 +39,7 @@ def expect(
     contour : where to sum.
     gap : 0 for f(y) = y_+, 1 for f(y) = (1 - e^-y)_+.
     shift : taken off the sum; 0 by default.
+    work : nodes times atoms at most.
 
     Raises
     ------
@@ -46,7 +52,7 @@ def expect(
     kernel = Kernel(contour, gap)
     sums = [summand.tilted(kernel.alpha) for summand in draws]
     log_scale = total(x.log_scale for x in sums) - kernel.alpha * offset
-    nodes = Nodes(kernel, contour, sums)
+    nodes = Nodes(kernel, contour, sums, work)
     above, smoothing = _trapezoidal(kernel, nodes, sums, offset)
     scale = log_scale.exp()
     upper = scale * (above + nodes.left_out)

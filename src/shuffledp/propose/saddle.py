@@ -205,13 +205,16 @@ class Sum:
         zero = [float(part.masses[part.gains == 0.0].sum()) ** part.count for part in self.parts]
         return math.prod(zero) / math.sqrt(8.0 * math.pi)
 
-    def contour(self, log_error: float) -> Contour:
-        """A contour that gives E f(S - shift) to about e^log_error, absolutely."""
+    def contour(self, log_error: float, times: float = 1.0) -> Contour:
+        """A contour that gives E f(S - shift) to about e^log_error, absolutely.
+
+        ``times``: how much larger the smoothing is than one of a normal sum would be.
+        """
         alpha, scale = self.alpha, self.log_moment(self.alpha)
         # Smoothing adds about value (h alpha)^2/2 above, and takes as much away below.
         room = min(log_error - self.log_size, math.log(0.5))
         h = math.exp(0.5 * room) / (math.sqrt(alpha) * math.sqrt(alpha + self.gap))
-        h = min(h, 1.0) if self.gap else h
+        h = times * (min(h, 1.0) if self.gap else h)
         sides = [self._side(alpha, ratios, log_error - 3.0) for ratios in (_BELOW, _ABOVE)]
         period = max(needed for needed, _ in sides)
         below, above = (tilt for _, tilt in sides)
