@@ -117,8 +117,8 @@ class Proposed:
     def __init__(self, alpha):
         self.alpha = alpha
 
-    def contour(self, log_error):
-        del log_error
+    def contour(self, log_error, times):
+        del log_error, times
         return Contour(0.5, 0.1, 60.0, 1e-6, 0.25, 1.0)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.pairs import End
-from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE
+from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE, Profile
 from shuffledp.propose.solve import LEAST, Scale, first_epsilon, root
 
 __all__ = ["EpsilonInterval", "solve_epsilon"]
@@ -18,6 +18,9 @@ _ROUNDING = 2.0**-50
 # Relative widths of delta that are asked for: this share of what rtol of eps allows, at most the
 # second, at least the third.
 _SHARE, _WIDEST, _NARROWEST = 0.3, 1e-2, 1e-10
+# A width that will be asked for at the end that is found is taken up to so many times what rtol
+# allows: a narrower bracket would find an end that the wider one does not confirm.
+_LATER = 3.0
 # The certified point is this share of the allowed excess beyond the crossing.
 _AIM = 0.4
 # Certificates at different eps before the best one is taken; each corrects the last one's miss.
@@ -30,26 +33,6 @@ _WIDER = 10.0
 _AT_ZERO = 1e-7
 # Of profiles that are certainly smaller a bracket as wide as this share of the distance will do.
 _FAR = 0.25
-
-
-class Curve(Protocol):
-    """log delta as a function of eps: certified brackets and an estimate."""
-
-    def log_delta(self, epsilon: float, *, width: float = LOOSE, end: End = "both") -> LogInterval:
-        """Bracket log delta(eps) to about a relative width of delta, at the ends asked for."""
-        ...
-
-    def rough_log_delta(self, epsilon: float, *, above: float = -math.inf) -> float:
-        """About log delta(eps)."""
-        ...
-
-    def log_floor(self) -> float:
-        """Lower bound of log delta at every eps."""
-        ...
-
-    def variance(self) -> float:
-        """About the variance of one gain at eps = 0, times 1 over the number of draws."""
-        ...
 
 
 class EpsilonInterval(NamedTuple):
@@ -65,7 +48,7 @@ class EpsilonInterval(NamedTuple):
 
 
 def solve_epsilon(
-    curves: Sequence[Curve],
+    curves: Sequence[Profile],
     log_target: float,
     *,
     cap: float,
@@ -77,7 +60,7 @@ def solve_epsilon(
 
     Parameters
     ----------
-    curves : sequence of Curve
+    curves : sequence of Profile
         One for each ordered pair and direction.
     log_target : float
         log of the target delta.
@@ -101,7 +84,7 @@ class _Solver:
 
     def __init__(
         self,
-        curves: Sequence[Curve],
+        curves: Sequence[Profile],
         log_target: float,
         limit: float,
         rtol: float,
@@ -151,14 +134,14 @@ class _Solver:
     def asked(self, epsilon: float) -> float:
         """The relative width of delta to be asked for."""
         allowed = self.allowed(epsilon)
-        if self.width is not None and _SHARE * allowed <= self.width <= allowed:
+        if self.width is not None and _SHARE * allowed <= self.width <= _LATER * allowed:
             return self.width
         return min(max(_SHARE * allowed, _NARROWEST), _WIDEST)
 
-    def bracket(self, curve: Curve, epsilon: float, width: float, end: End) -> LogInterval:
+    def bracket(self, curve: Profile, epsilon: float, width: float, end: End) -> LogInterval:
         """The curve's bracket; remembers where it is far wider than asked."""
-        found = curve.log_delta(epsilon, width=width, end=end)
-        if _WIDER * width < found.width < math.inf:
+        found = curve.log_delta(epsilon, width=width, end=end, target=self.target)
+        if _WIDER * width < found.width < math.inf and found.low < self.target < found.high:
             self.reached = max(self.reached, found.width)
         return found
 

@@ -31,6 +31,8 @@ _FEW_COUNTS = 2_000
 _DIRECT = 200_000.0
 # A bracket this much wider than asked for is tried again with what it says of delta.
 _MISSED, _TRIES = 3.0, 3
+# Brackets of log delta are far from a target at this distance.
+_FAR = 0.3
 # With a guess as near as this to the one before, a bracket would be the same.
 _SAME_GUESS = 0.1
 # Contours that are tried for one sum; one that misses its width by e^x is made finer by e^(x/2), x at
@@ -136,7 +138,14 @@ class Profile:
         with ctx.workprec(self._bits):
             return self.pair.log_floor()
 
-    def log_delta(self, epsilon: float, *, width: float = LOOSE, end: End = "both") -> LogInterval:
+    def log_delta(
+        self,
+        epsilon: float,
+        *,
+        width: float = LOOSE,
+        end: End = "both",
+        target: float | None = None,
+    ) -> LogInterval:
         """Bracket log delta(eps) to about a relative ``width`` of delta, or wider.
 
         Parameters
@@ -147,22 +156,27 @@ class Profile:
             Requested relative width of delta.
         end : {"both", "upper", "lower"}
             Which end is wanted; the other one may be infinite.
+        target : float, optional
+            A log delta that is looked for: a bracket that is far from it may be as wide as that.
         """
         if epsilon > LARGEST_EPSILON:
             return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
         if not self.pair.one_law and end == "both":
-            low = self.log_delta(epsilon, width=width, end="lower").low
-            return LogInterval(low, self.log_delta(epsilon, width=width, end="upper").high)
+            low = self.log_delta(epsilon, width=width, end="lower", target=target).low
+            high = self.log_delta(epsilon, width=width, end="upper", target=target).high
+            return LogInterval(low, high)
         end = "both" if self.pair.one_law else end
         asked = (epsilon, width, end)
         if asked not in self._found:
             with ctx.workprec(self._bits):
-                self._found[asked] = self._bracket(epsilon, width, end)
+                found, far = self._bracket(epsilon, width, end, target)
+            if far:
+                return found
+            self._found[asked] = found
         return self._found[asked]
 
-    def rough_log_delta(self, epsilon: float, *, above: float = -math.inf) -> float:
+    def rough_log_delta(self, epsilon: float) -> float:
         """About log delta(eps): a proposal, not certified."""
-        del above
         epsilon = min(epsilon, LARGEST_EPSILON)
         if epsilon not in self._estimates:
             with ctx.workprec(self._bits):
@@ -189,17 +203,21 @@ class Profile:
 
     # --------------------------------------------------------------------------- certificates
 
-    def _bracket(self, epsilon: float, width: float, end: End) -> LogInterval:
-        guess, best = self.rough_log_delta(epsilon), LogInterval(-math.inf, math.inf)
+    def _bracket(
+        self, epsilon: float, width: float, end: End, target: float | None
+    ) -> tuple[LogInterval, bool]:
+        """The ends, and whether they are wider than asked as they are far from the target."""
+        guess, best, far = self.rough_log_delta(epsilon), _UNKNOWN, False
         for _ in range(_TRIES):
             found, own, width = self._affordable(epsilon, guess, width, end)
             best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-            if own.width <= _MISSED * width:
+            far = own.width > _MISSED * width and _is_far(own, target)
+            if far or own.width <= _MISSED * width:
                 break
             before, guess = guess, own.low if own.low > -math.inf else own.high - 3.0
             if abs(guess - before) < _SAME_GUESS:
                 break
-        return LogInterval(best.low, best.high if end == "lower" else min(best.high, 0.0))
+        return LogInterval(best.low, best.high if end == "lower" else min(best.high, 0.0)), far
 
     def _affordable(
         self, epsilon: float, guess: float, width: float, end: End
@@ -251,6 +269,13 @@ class Profile:
         else:
             low, high = _by_layers(law, n, log_error)
         return low.max(mean.max(arb(0)).lower()), high.min(cap.upper())
+
+
+def _is_far(found: LogInterval, target: float | None) -> bool:
+    """Whether a bracket is so far from the target that its width does not matter."""
+    if target is None or found.width == math.inf:
+        return False
+    return max(found.low - target, target - found.high) > max(_FAR, found.width)
 
 
 # log of what may be cut off where nothing is known of delta.

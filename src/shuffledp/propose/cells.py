@@ -40,6 +40,8 @@ _JUMPS = 48
 # Of the error allowed: what each of the two ends that are cut off may cost.
 _CUT_OFF = 0.05
 _MOST_CELLS = 2500
+# log of how fast it stops to be so that a sum of draws may be anywhere within sd.
+_FEW = 0.3
 # A cell is shorter than one on which the density changes by a factor of e^2.
 _BENT = 2.0
 # How far beyond the outermost atoms the outermost places are, relatively.
@@ -312,7 +314,7 @@ def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> _Others:
         weight * n,
         heavy / np.maximum(weight, 1e-300),
         # Of a few draws the sum is nowhere near a saddle point's: E (S)_+ is about p/tilt^2 at 0.
-        aim.log_answer - 2.0 * math.log(sd),
+        min(aim.log_answer - 2.0 * math.log(sd), -math.log(sd) - _FEW * n),
     )
 
 
