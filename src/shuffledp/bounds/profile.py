@@ -35,11 +35,11 @@ _MISSED, _TRIES = 3.0, 3
 _FAR = 0.3
 # With a guess as near as this to the one before, a bracket would be the same.
 _SAME_GUESS = 0.1
-# Contours that are tried for one sum; one that misses its width by e^x is made finer by e^(x/2), x at
-# most the second.
+# Contours that are tried for one sum; one that misses its width by e^x is made finer by e^(x/2),
+# x at most the second.
 _CONTOURS, _MOST_FINER = 6, 6.0
-# Work in nodes times atoms of a first contour, and of those after it: about .1 and .6 seconds. Where
-# the first one is too much work it is tried with so much more smoothing.
+# Work in nodes times atoms of a first contour, and of those after it: about .1 and .6 seconds.
+# Where the first one is too much work it is tried with so much more smoothing.
 _CHEAP, _DEAR, _ROUGHER = 1.5e6, 1e7, 8.0
 # Where an integral is too much work it is asked for again this much wider: work is about in inverse
 # proportion to the width.
