@@ -20,7 +20,7 @@ _ROUNDING = 2.0**-50
 _SHARE, _WIDEST, _NARROWEST = 0.3, 1e-2, 1e-10
 # A width that will be asked for at the end that is found is taken up to so many times what rtol
 # allows: a narrower bracket would find an end that the wider one does not confirm.
-_LATER = 3.0
+_LATER = 2.0
 # The certified point is this share of the allowed excess beyond the crossing.
 _AIM = 0.4
 # Certificates at different eps before the best one is taken; each corrects the last one's miss.
