@@ -63,7 +63,8 @@ def test_where_work_runs_out_a_wider_bracket_holds(work, monkeypatch):
     )
     pair = blanket_pair(sd.Channel(matrix=table), 0, 1, n=12)
     sharp = Profile(pair).log_delta(0.5, width=1e-6)
-    monkeypatch.setattr("shuffledp.kernel.blocks._MOST_WORK", work)
+    for name in ("_CHEAP", "_DEAR"):
+        monkeypatch.setattr(f"shuffledp.bounds.profile.{name}", work)
     found = Profile(pair).log_delta(0.5, width=1e-6)
     truth = math.log(delta(least, p, q, 12, 0.5))
     assert found.low <= truth <= found.high

@@ -30,7 +30,7 @@ _FEW_COUNTS = 2_000
 # a thousand terms for each standard deviation's worth of ten.
 _DIRECT = 200_000.0
 # A bracket this much wider than asked for is tried again with what it says of delta.
-_MISSED, _TRIES = 3.0, 3
+_MISSED, _TRIES = 3.0, 5
 # Brackets of log delta are far from a target at this distance.
 _FAR = 0.3
 # With a guess as near as this to the one before, a bracket would be the same.
@@ -39,11 +39,11 @@ _SAME_GUESS = 0.1
 # x at most the second.
 _CONTOURS, _MOST_FINER = 6, 6.0
 # Work in nodes times atoms of a first contour, and of those after it: about .1 and .6 seconds.
-# Where the first one is too much work it is tried with so much more smoothing.
-_CHEAP, _DEAR, _ROUGHER = 1.5e6, 1e7, 8.0
-# Where an integral is too much work it is asked for again this much wider: work is about in inverse
-# proportion to the width.
-_COARSER = 4.0
+# Where the first one is too much work it is tried with so much more smoothing, and where that is
+# too much, too, with so much more of its error, in logs.
+_CHEAP, _DEAR, _ROUGHER, _LOOSER = 1.5e6, 1e7, 8.0, 4.0
+# Where an integral is too much work it is asked for again this much wider, with fewer cells.
+_COARSER = 16.0
 _UNKNOWN = LogInterval(-math.inf, math.inf)
 # Where n E G and n E G_+ are this near, relatively, an estimate is either of them.
 _SAME = 1e-9
@@ -209,7 +209,11 @@ class Profile:
         """The ends, and whether they are wider than asked as they are far from the target."""
         guess, best, far = self.rough_log_delta(epsilon), _UNKNOWN, False
         for _ in range(_TRIES):
-            found, own, width = self._affordable(epsilon, guess, width, end)
+            try:
+                found, own = self._at(epsilon, guess, width, end)
+            except NotCertified:
+                width *= _COARSER
+                continue
             best = LogInterval(max(best.low, found.low), min(best.high, found.high))
             far = own.width > _MISSED * width and _is_far(own, target)
             if far or own.width <= _MISSED * width:
@@ -218,17 +222,6 @@ class Profile:
             if abs(guess - before) < _SAME_GUESS:
                 break
         return LogInterval(best.low, best.high if end == "lower" else min(best.high, 0.0)), far
-
-    def _affordable(
-        self, epsilon: float, guess: float, width: float, end: End
-    ) -> tuple[LogInterval, LogInterval, float]:
-        """As ``_at``, as narrow as bounded work allows; and the width that was asked for."""
-        if width > 1.0:
-            return _UNKNOWN, _UNKNOWN, width
-        try:
-            return *self._at(epsilon, guess, width, end), width
-        except NotCertified:
-            return self._affordable(epsilon, guess, _COARSER * width, end)
 
     def _at(
         self, epsilon: float, guess: float, width: float, end: End
@@ -358,17 +351,22 @@ def _by_contours(summand: Summand, proposed: Sum, log_error: float) -> tuple[arb
         If no contour is cheap enough.
     """
     low, high, times, reached, work = arb(0), arb("inf"), 1.0, math.inf, _CHEAP
+    looser = 0.0
     for _ in range(_CONTOURS):
         try:
-            ends = expect([summand], proposed.contour(log_error, times), work=work)
+            contour = proposed.contour(log_error + looser, times)
+            ends = expect([summand], contour, work=work)
         except NotCertified:
-            times, work = times * (_ROUGHER if reached == math.inf else 2.0), _DEAR
-            if times >= reached:
+            if reached == math.inf:
+                # Then with more of everything left out.
+                times, looser = _ROUGHER, looser + (_LOOSER if times == _ROUGHER else 0.0)
+            elif (times := 2.0 * times) >= reached:
                 break
+            work = _DEAR
             continue
         low, high, reached, work = max(low, ends[0]), min(high, ends[1]), times, _DEAR
         missed = float((high - low).log()) - log_error if high > low else 0.0
-        if missed <= math.log(_MISSED):
+        if missed <= math.log(_MISSED) or looser > 0.0:
             break
         times *= math.exp(-0.5 * min(missed, _MOST_FINER))
     if reached == math.inf:

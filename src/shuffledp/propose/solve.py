@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["LEAST", "Root", "Scale", "crossing", "first_epsilon", "root"]
+__all__ = ["LEAST", "Root", "Scale", "bisected", "crossing", "first_epsilon", "root"]
 
 # A fall of log delta per unit of the scale to start with: that of a normal limit at delta = 1e-6.
 _SLOPE = -12.0
@@ -20,6 +20,16 @@ LEAST = 1e-14
 # Up to this eps a bound by label stealing is looked for: that of the range of promise, and some
 # more.
 _MOST = 60.0
+
+
+def bisected(
+    is_below: Callable[[float], bool], low: float, high: float, *, near: float
+) -> tuple[float, float]:
+    """A bracket no longer than ``near`` of where a test that holds at ``low`` ceases to hold."""
+    while high - low > near:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if is_below(middle) else (low, middle)
+    return low, high
 
 
 @dataclass(frozen=True)

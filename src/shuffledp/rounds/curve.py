@@ -13,7 +13,7 @@ from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE
 from shuffledp.propose.interpolated import Interpolated
-from shuffledp.propose.roots import bracketed_root
+from shuffledp.propose.solve import bisected
 from shuffledp.rounds.dots import BITS, Bracket
 from shuffledp.rounds.loss import Array
 
@@ -28,8 +28,8 @@ _FAR_DOWN = -60.0
 # Estimates of log delta are better than these: beyond the one a bound is not worth evaluating,
 # and where a certified value is below an estimate by the other no better one is looked for.
 _HOPELESS, _CLEAR = 0.5, 0.1
-# Bisections in log eps for where a curve falls to a level: 2^-7 of a factor of e.
-_BISECTIONS = 60
+# How near an eps is found at which a curve has fallen to a level, relatively.
+_NEAR = 1e-2
 
 
 def reach(eps0: float) -> float:
@@ -227,12 +227,8 @@ class Curve:
         low, high = 0.0, min(self.scale, self.last)
         while high < self.last and self._left(self.rough(high)) > level:
             low, high = high, min(2.0 * high, self.last)
-        for _ in range(_BISECTIONS):
-            if high - low <= 1e-2 * high:
-                break
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self._left(self.rough(middle)) > level else (low, middle)
-        return high
+        near = _NEAR * high
+        return bisected(lambda e: self._left(self.rough(e)) > level, low, high, near=near)[1]
 
     def _left(self, high: float) -> float:
         """log of what a value is above the floor."""
@@ -265,7 +261,7 @@ class Curve:
             low, high = low - 2.0, low
         if gap(low) <= 0.0:
             return math.exp(low)
-        return math.exp(bracketed_root(gap, low, high, absolute=1e-2))
+        return math.exp(bisected(lambda at: gap(at) > 0.0, low, high, near=_NEAR)[0])
 
 
 __all__ = [

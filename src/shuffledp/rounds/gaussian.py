@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.propose.solve import bisected
 from shuffledp.rounds.total import logs
 
 # Bits that are tried until a value has `_WANTED` of them: differences of two tails lose as many as
@@ -96,13 +97,9 @@ def mu_through(epsilon: float, log_delta: float) -> float:
     """About the mu with log delta_mu(eps) = log_delta."""
     if log_delta == -math.inf:
         return 0.0
-    low, high = -60.0, 5.0
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        if log_delta_gaussian(math.exp(middle), epsilon).high < log_delta:
-            low = middle
-        else:
-            high = middle
+    _, high = bisected(
+        lambda x: log_delta_gaussian(math.exp(x), epsilon).high < log_delta, -60.0, 5.0, near=1e-13
+    )
     return math.exp(high)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from shuffledp.propose.roots import bracketed_root
+from shuffledp.propose.solve import bisected
 from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through
 
 # Between the bulk of one round's losses, which many rounds add up, and the tail, which few rounds
@@ -12,8 +12,8 @@ from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through
 _LEVEL = -8.0
 # eps/mu of a Gaussian curve with a delta of 1e-300 is 37: its log is looked for well beyond.
 _FARTHEST = 50.0
-# A search begins here; a hundredth is as good.
-_NEAR = 1e-3
+# A search begins here: eps is looked for to this share of the farthest one.
+_NEAR = 1e-4
 
 
 def one_round_target(epsilon: float, log_delta: float, rounds: int) -> tuple[float, float]:
@@ -32,7 +32,8 @@ def one_round_target(epsilon: float, log_delta: float, rounds: int) -> tuple[flo
     # At eps = 0 there is the most; a factor e less, and there is an eps > 0.
     goal = min(_LEVEL, log_delta_gaussian(mu, 0.0).high - 1.0)
 
-    def gap(eps: float) -> float:
-        return log_delta_gaussian(mu, eps).high - goal
-
-    return bracketed_root(gap, 0.0, _FARTHEST * mu * (1.0 + mu), absolute=_NEAR), goal
+    farthest = _FARTHEST * mu * (1.0 + mu)
+    _, eps = bisected(
+        lambda eps: log_delta_gaussian(mu, eps).high > goal, 0.0, farthest, near=_NEAR * farthest
+    )
+    return eps, goal
