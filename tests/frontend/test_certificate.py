@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -186,8 +187,11 @@ def test_deployment_file_is_compared(krr, tmp_path):
 def test_verify_output(krr):
     result = run("verify", krr)
     assert result.exit_code == 0
-    assert "Theorems are cited, not proved again" in result.stdout
-    assert "VERIFIED: all" in result.stdout
+    assert re.fullmatch(r".*krr?.*: VERIFIED: all \d+ claims hold\n", result.stdout)
+    listed = run("verify", krr, "-v").stdout
+    assert listed.startswith(result.stdout)
+    assert "Theorems are cited, not proved again" in listed
+    assert listed.count("  holds  ") == int(re.search(r"all (\d+)", listed)[1])
     checks = json.loads(run("verify", krr, "--json").stdout)
     assert {c["verdict"] for c in checks} == {"holds"}
 
