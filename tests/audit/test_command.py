@@ -169,7 +169,6 @@ def test_programs_that_do_not_answer_are_an_error_in_one_line(folder, program, w
         (("--own", "--count", "x"), "count = 'x'"),
         (("--own", "-N", "1e9"), "count = 1000000000: wanted at most 250,000,000"),
         (("--own", "-N", "2.5"), "count = 2.5"),
-        (("--own", "--seed", "-1"), "seed = -1"),
         (("--own", "--delta", "2"), "shuffledp: delta = 2.0: wanted"),
         (("--own", "--delta", "x"), "shuffledp: delta = 'x'"),
         (("--reports", "nothing.jsonl"), "no such file"),
@@ -248,7 +247,7 @@ def test_bad_plans_are_refused_by_name(argument, value):
         AuditPlan(**{"randomizer": sd.KRR(k=4, eps0=1.0), argument: value})
 
 
-@pytest.mark.parametrize("option", ["--output", "--text", "--report"])
+@pytest.mark.parametrize("option", ["--output", "--report"])
 @pytest.mark.parametrize("source", ["--command", "--shuffler"])
 @pytest.mark.parametrize("way", ["{0} {1}", "{0} -u {1}", "sh -c '{0} {1}'", "cat --x={1}"])
 def test_the_audited_program_is_not_written_over(tmp_path, option, source, way):

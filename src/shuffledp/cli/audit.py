@@ -39,7 +39,6 @@ _TYPED = {"epsilons": "epsilon"}
 @click.option("--check", metavar="FILE.json", help="Judge a saved audit again.")
 @click.option("-N", "--count", type=Whole(), help="Reports for each input.  [default: 100,000]")
 @click.option("--alpha", type=Number(), default=0.05, show_default=True, help="Level, jointly.")
-@click.option("--seed", type=Whole(), default=0, show_default=True, help="Of the inputs' order.")
 @click.option(
     "--delta",
     "deltas",
@@ -57,8 +56,7 @@ _TYPED = {"epsilons": "epsilon"}
 @click.option("--epsilon", "epsilons", type=Numbers(), metavar="E,E,...", help="Bound delta there.")
 @click.option("--claimed", type=Number(), metavar="EPS0", help="With --pair: refute this eps0.")
 @click.option("--timeout", type=Number(), default=600.0, show_default=True, help="Of one call, s.")
-@click.option("--output", metavar="FILE.json", help="Plan, raw counts and result.")
-@click.option("--text", "text_file", metavar="FILE.md", help="The result as it is printed.")
+@click.option("-o", "--output", metavar="FILE.json", help="Plan, raw counts and result.")
 @click.option("--report", "pages", multiple=True, metavar="FILE", help="For a reader: .html, .md.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, nothing else.")
 @click.pass_context
@@ -67,7 +65,6 @@ def audit(
     deployment: str | None,
     check: str | None,
     output: str | None,
-    text_file: str | None,
     pages: tuple[str, ...],
     as_json: bool,
     **given: Any,
@@ -98,15 +95,13 @@ def audit(
     for name in ("command", "shuffler"):
         if given[name]:
             inputs += auditing.named_files(given[name])
-    outputs = [("output", output), ("text", text_file), *(("report", page) for page in pages)]
+    outputs = [("output", output), *(("report", page) for page in pages)]
     with files_written(outputs, inputs=inputs) as held:
         with progress("auditing") as status:
             saved = _audited(deployment, check, given, status)
         text = saved.text()
         if output is not None:
             held.write(output, json.dumps(saved.to_dict(), indent=1, allow_nan=False) + "\n")
-        if text_file is not None:
-            held.write(text_file, text)
         for page in pages:
             held.write(page, audit_text(page, saved))
     if as_json:

@@ -98,7 +98,7 @@ def of_program(claimed: Any, alpha: float, given: dict[str, Any], status: Progre
 def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:
     from shuffledp.audit import AuditPlan
 
-    numbers: dict[str, Any] = {"alpha": alpha, "seed": given["seed"]}
+    numbers: dict[str, Any] = {"alpha": alpha}
     if given["count"] is not None:
         numbers["reports"] = given["count"]
     if given["pair"]:
@@ -170,7 +170,6 @@ def of_shuffler(claimed: Any, alpha: float, given: dict[str, Any], status: Progr
         batches=given["batches"],
         shards=given["shards"],
         alpha=_less(claimed, alpha, given["batches"]),
-        seed=given["seed"],
     )
     run = Command.parsed(given["shuffler"], timeout=given["timeout"])
     tell = Left(status, "batches of messages", plan.batches)
