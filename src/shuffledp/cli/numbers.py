@@ -66,7 +66,7 @@ JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON and no
 
 
 @dataclass(frozen=True)
-class Asked:
+class _Asked:
     """What a command was asked about: the mechanism, and what the analyst sees.
 
     Attributes
@@ -130,7 +130,7 @@ def _epsilon(
     as_json: bool,
     **setting: Any,
 ) -> None:
-    asked = Asked(description, analysis=analysis, **setting)
+    asked = _Asked(description, analysis=analysis, **setting)
     delta = _check.open_unit("delta", delta)
     if analysis in {_EVERY, _EVERY_SLOW}:
         _refuse_curve(curve, plot)
@@ -163,7 +163,7 @@ def _delta(
     as_json: bool,
     **setting: Any,
 ) -> None:
-    asked = Asked(description, analysis=analysis, **setting)
+    asked = _Asked(description, analysis=analysis, **setting)
     if analysis in {_EVERY, _EVERY_SLOW}:
         raise rejected("analysis", analysis, "one analysis; all of them are compared by epsilon")
     if curve is not None or plot is not None:
@@ -229,7 +229,7 @@ def _show(bound: Bound, *, as_json: bool) -> None:
 # ------------------------------------------------------------------------------- all analyses
 
 
-def _compare(asked: Asked, n: Any, delta: float, *, slow: bool, as_json: bool) -> None:
+def _compare(asked: _Asked, n: Any, delta: float, *, slow: bool, as_json: bool) -> None:
     if asked.view != "messages" or asked.rounds is not None:
         raise rejected("analysis", asked.analysis, "one round of messages, to compare analyses of")
     source = source_from_dict(asked.description)
@@ -278,7 +278,7 @@ def _ends(curve: str | None, kind: click.ParamType) -> _Ends:
     return _Ends(first, last, _check.count("curve points", points, low=2, high=10_000))
 
 
-def _over_epsilon(asked: Asked, account: Any, ends: _Ends) -> tuple[list[float], list[Bound]]:
+def _over_epsilon(asked: _Asked, account: Any, ends: _Ends) -> tuple[list[float], list[Bound]]:
     """delta at equally spaced eps."""
     low = _check.epsilon("curve from", 0.0 if ends.first is None else ends.first)
     stop = ends.last
@@ -292,7 +292,7 @@ def _over_epsilon(asked: Asked, account: Any, ends: _Ends) -> tuple[list[float],
     return xs, account.profile(xs, **asked.named())
 
 
-def _over_users(asked: Asked, delta: float, ends: _Ends) -> tuple[list[float], list[Bound]]:
+def _over_users(asked: _Asked, delta: float, ends: _Ends) -> tuple[list[float], list[Bound]]:
     """eps at numbers of users in equal ratios."""
     low = _check.count("curve from", _FEWEST if ends.first is None else ends.first)
     high = _check.count("curve to", max(_MOST, 10 * low) if ends.last is None else ends.last)

@@ -91,7 +91,7 @@ def _by_wide_ends(option: Option, n: int, target: Target, start: float | None) -
     private, open_end = option.ends
 
     def log_upper(value: float) -> float:
-        return goal.estimate(goal.among(option.build(_rounded(option, value)), n), 1)
+        return goal.estimate(goal.among(option.build(_rounded(option, value)), n))
 
     if log_upper(private) > goal.log_delta:
         raise NotCertified(f"misses the target even with {option.parameter} = {private:g}")
