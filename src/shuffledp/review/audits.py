@@ -11,18 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.review.blocks import (
+from shuffledp.review.markdown import (
     Block,
-    Bullets,
-    Code,
     Document,
-    Heading,
-    Line,
-    Paragraph,
-    Status,
-    Strong,
-    Table,
+    bullets,
+    code,
+    heading,
     line,
+    paragraph,
+    status,
+    strong,
+    table,
 )
 from shuffledp.values.described import shown
 
@@ -69,11 +68,11 @@ def audit_report(saved: Any, *, date: str | None = None) -> Document:
     program = saved.parts.get("program")
     declared = None if program is None else program.plan.randomizer
     title = "Audit" if declared is None else f"Audit of {declared!r}"
-    blocks: list[Block] = [Heading(title, 1), *audit_blocks(saved, 2)]
+    blocks: list[Block] = [heading(title, 1), *audit_blocks(saved, 2)]
     where = [line(f"Written on {date}.")] if date else []
-    where += [line(f"{key}: ", Code(_source(value))) for key, value in saved.source.items()]
+    where += [line(f"{key}: ", code(_source(value))) for key, value in saved.source.items()]
     if where:
-        blocks += [Heading("Where this comes from", 2), Bullets(tuple(where))]
+        blocks += [heading("Where this comes from", 2), bullets(where)]
     return Document(title, blocks)
 
 
@@ -85,22 +84,22 @@ def audited_verdict(audited: Sequence[Audited]) -> list[Block]:
         " An audit refutes that what runs is what this report is about; see the audit below. The "
         "numbers are of the declared mechanism, and hold for it alone."
     )
-    return [Status("missed", line(Strong("The program is refuted."), words))]
+    return [status("missed", strong("The program is refuted."), words)]
 
 
 def audited_section(found: Audited, level: int) -> list[Block]:
     """An audit as a section of a deployment's report."""
     own = audit_blocks(found.saved, level + 1, lifted=found.same_messages)
-    blocks = [Heading("Audit of the program", level), *own]
-    words = [line("Read from ", Code(found.file), f", sha256 {found.sha256}.")]
+    blocks = [heading("Audit of the program", level), *own]
+    words = [line("Read from ", code(found.file), f", sha256 {found.sha256}.")]
     if not found.of_this_file:
         words.append(
             line(
-                Strong("Made with another deployment file"),
+                strong("Made with another deployment file"),
                 " that declares the same mechanism: the batch above may be another one.",
             )
         )
-    return [*blocks, Bullets(tuple(words))]
+    return [*blocks, bullets(words)]
 
 
 def audit_blocks(saved: Any, level: int, *, lifted: bool = True) -> list[Block]:
@@ -113,20 +112,20 @@ def audit_blocks(saved: Any, level: int, *, lifted: bool = True) -> list[Block]:
     words = f" at level {levels:.6g}, all parts together."
     if saved.verdict != "refuted":
         words += " That does not show that the program is private: no number of reports can."
-    blocks: list[Block] = [Status(kind, line(Strong(_capital(saved.verdict)), words))]
+    blocks: list[Block] = [status(kind, strong(_capital(saved.verdict)), words)]
     for name, part in saved.parts.items():
-        blocks += [Heading(_TITLES[name], level), *_of(part, lifted=lifted)]
-    blocks += [Heading("What this rests on", level), _bullets(_ASSUMPTIONS)]
+        blocks += [heading(_TITLES[name], level), *_of(part, lifted=lifted)]
+    blocks += [heading("What this rests on", level), bullets(_ASSUMPTIONS)]
     if saved.not_checked:
         left = [_capital(words) + "." for words in saved.not_checked]
-        blocks += [Heading("Not checked", level), _bullets(left)]
+        blocks += [heading("Not checked", level), bullets(left)]
     return blocks
 
 
 def _of(part: Any, *, lifted: bool) -> list[Block]:
     """One part: how much was looked at, what is refuted, its bounds, and what else it says."""
     words = f" at level {part.alpha:.6g}: {part.sample}, {len(part.findings)} hypotheses."
-    blocks: list[Block] = [Paragraph(line(Strong(part.verdict), words))]
+    blocks: list[Block] = [paragraph(strong(part.verdict), words)]
     if part.refutations:
         blocks.append(_refutations(part.refutations))
     bounds = [bound for bound in part.bounds if lifted or bound.quantity != _CENTRAL]
@@ -140,15 +139,11 @@ def _of(part: Any, *, lifted: bool) -> list[Block]:
         )
     else:
         said += part.said
-    return [*blocks, *([_bullets(said)] if said else [])]
+    return [*blocks, *([bullets(said)] if said else [])]
 
 
-def _bullets(words: Sequence[str]) -> Bullets:
-    return Bullets(tuple(line(one) for one in words))
-
-
-def _refutations(found: Any) -> Table:
-    rows: list[tuple[Line, ...]] = []
+def _refutations(found: Any) -> Block:
+    rows: list[tuple[str, ...]] = []
     for finding in found[:_MOST]:
         count = "" if finding.count is None else f"{finding.count:,} of "
         seen = "" if finding.observed is None else f"{finding.observed:.6g}"
@@ -161,10 +156,10 @@ def _refutations(found: Any) -> Table:
             seen,
             f"{finding.adjusted:.3g}",
         )
-        rows.append(tuple((cell,) for cell in cells))
+        rows.append(cells)
     head = ("refuted", "of", "cell", "reports in it", "claimed", "observed", "adjusted p")
     more = f" (the first {_MOST} of {len(found):,})" if len(found) > _MOST else ""
-    return Table(f"What is refuted{more}", head, tuple(rows), frozenset({0, 1, 2}))
+    return table(f"What is refuted{more}", head, rows, frozenset({0, 1, 2}))
 
 
 def _claimed(ends: tuple[float, float] | None) -> str:
@@ -174,7 +169,7 @@ def _claimed(ends: tuple[float, float] | None) -> str:
     return f"{high:.6g}" if high - low <= 1e-6 * high else f"at most {high:.6g}"
 
 
-def _bounds(found: Sequence[Any], confidence: float) -> Table:
+def _bounds(found: Sequence[Any], confidence: float) -> Block:
     """The best bound of each quantity: the file has those of all pairs."""
     best: dict[tuple[str, float], Any] = {}
     for bound in found:
@@ -189,12 +184,10 @@ def _bounds(found: Sequence[Any], confidence: float) -> Table:
             "" if bound.pair is None else f"{shown(bound.pair[0])} against {shown(bound.pair[1])}"
         )
         claimed = _up(bound.claimed) if math.isfinite(bound.claimed) else ""
-        rows.append(
-            tuple((cell,) for cell in (name, pair, bound.event, _down(bound.lower), claimed))
-        )
+        rows.append((name, pair, bound.event, _down(bound.lower), claimed))
     head = ("of", "values", "by", "at least", "claimed, or certified of the claim")
     caption = f"What runs, with confidence {100.0 * confidence:.9g} %"
-    return Table(caption, head, tuple(rows), frozenset({0, 1, 2}))
+    return table(caption, head, rows, frozenset({0, 1, 2}))
 
 
 def _found(finding: Any) -> str:

@@ -8,22 +8,6 @@ from typing import Any
 from shuffledp._check import exact
 from shuffledp.bound import outward, width_words
 from shuffledp.review.audits import audited_section, audited_verdict
-from shuffledp.review.blocks import (
-    Block,
-    Bullets,
-    Code,
-    Document,
-    Figure,
-    Heading,
-    Line,
-    Paragraph,
-    Signatures,
-    Status,
-    Strong,
-    Table,
-    Terms,
-    line,
-)
 from shuffledp.review.cautions import verdict_of
 from shuffledp.review.claims import (
     WORDS,
@@ -50,6 +34,22 @@ from shuffledp.review.grounds import (
     statements,
     theorems,
     verification,
+)
+from shuffledp.review.markdown import (
+    Block,
+    Document,
+    Figure,
+    Markup,
+    bullets,
+    code,
+    heading,
+    line,
+    paragraph,
+    signatures,
+    status,
+    strong,
+    table,
+    terms,
 )
 from shuffledp.review.meaning import local_of, odds, percent
 
@@ -78,30 +78,30 @@ def report(entries: Sequence[Entry], *, date: str) -> Document:
     if len(entries) == 1:
         (entry,) = entries
         title = f"Privacy report: {entry.title}"
-        blocks = [Heading(title, 1), *_of_one(entry, 2, date)]
+        blocks = [heading(title, 1), *_of_one(entry, 2, date)]
     else:
         title = f"Privacy report: {len(entries)} deployments compared"
-        blocks = [Heading(title, 1), *_comparison(entries)]
+        blocks = [heading(title, 1), *_comparison(entries)]
         for i, entry in enumerate(entries, 1):
-            blocks += [Heading(f"{i}. {entry.title}", 2), *_of_one(entry, 3, date)]
+            blocks += [heading(f"{i}. {entry.title}", 2), *_of_one(entry, 3, date)]
     blocks += [
-        Heading("Words", 2),
-        Terms(TERMS),
-        Heading("Signatures", 2),
-        Paragraph(line("Who signs has read the summary, and has checked every assumption above.")),
-        Signatures(ROLES),
+        heading("Words", 2),
+        terms(TERMS),
+        heading("Signatures", 2),
+        paragraph("Who signs has read the summary, and has checked every assumption above."),
+        signatures(ROLES),
     ]
     return Document(title, blocks)
 
 
-def _of_one(entry: Entry, level: int, date: str) -> list[Block]:
+def _of_one(entry: Entry, level: int, date: str) -> list[Block | Figure]:
     certificate, everybody = entry.certificate, entry.certificate.members
     quantity = certificate.deployment.content.target.quantity
     blocks = [*_target_status(verdict_of(certificate), quantity)]
     blocks += audited_verdict(entry.audited)
     blocks += _crowd_summary(entry) if certificate.crowd else _summary(everybody[0])
     blocks += _warnings(entry, level)
-    blocks.append(Heading("What is certified", level))
+    blocks.append(heading("What is certified", level))
     if certificate.crowd:
         blocks += [_crowd_table(entry), _crowd_odds(everybody)]
     else:
@@ -109,18 +109,18 @@ def _of_one(entry: Entry, level: int, date: str) -> list[Block]:
     blocks += _figure(entry, level)
     for one in everybody if certificate.crowd else ():
         words = f"{sentence(one.neighbours)} Protected is {one.privacy_unit}."
-        blocks.append(Heading(f"Members of group {one.group}: {entry.labels[one.group]}", level))
-        blocks += [Paragraph(line(words)), *_situations(one), Paragraph(_failed_words(one))]
+        blocks.append(heading(f"Members of group {one.group}: {entry.labels[one.group]}", level))
+        blocks += [paragraph(words), *_situations(one), paragraph(_failed_words(one))]
         blocks += theorems(statements(one), level)
     said = dict.fromkeys(words for one in everybody for words in assumptions(one))
     blocks += checklist(said, level)
     if not certificate.crowd:
-        blocks += [Heading("Theorems", level), *theorems(statements(everybody[0]), level)]
+        blocks += [heading("Theorems", level), *theorems(statements(everybody[0]), level)]
     blocks += [
-        Heading("Verification", level),
+        heading("Verification", level),
         *verification(entry),
         *(block for found in entry.audited for block in audited_section(found, level)),
-        Heading("Where this comes from", level),
+        heading("Where this comes from", level),
         sources(entry, date),
     ]
     return blocks
@@ -132,13 +132,13 @@ def _of_one(entry: Entry, level: int, date: str) -> list[Block]:
 def _target_status(verdict: Any, quantity: str) -> list[Block]:
     """Whether the target of the deployment file is met, or that it has none."""
     if verdict is not None:
-        return [Status(verdict.kind, line(Strong(f"{verdict.title}."), f" {verdict.words}."))]
+        return [status(verdict.kind, strong(f"{verdict.title}."), f" {verdict.words}.")]
     word = WORDS[quantity]
     words = (
         f" The deployment file does not say how large {word} may be (target.at_most): whether this "
         "is enough is for the reader to decide."
     )
-    return [Status("none", line(Strong("No target is set."), words))]
+    return [status("none", strong("No target is set."), words)]
 
 
 def _summary(members: Any) -> list[Block]:
@@ -150,7 +150,7 @@ def _summary(members: Any) -> list[Block]:
             f"Nothing is promised to the {users:,} users: no finite eps is certified at "
             f"delta = {members.at!r}."
         )
-        return [Paragraph(line(Strong(words)))]
+        return [paragraph(strong(words))]
     seen = "shuffled messages" if members.sums is None else "sums of the reports"
     promise = (
         f"What anybody who sees the {seen}, and nothing else of them, can learn about the data of "
@@ -165,10 +165,10 @@ def _summary(members: Any) -> list[Block]:
         f"follows. {sentence(members.neighbours)} Protected is {members.privacy_unit}."
     )
     return [
-        Paragraph(line(promise, Strong(bounded(members, ends)), more)),
-        Paragraph(line(*_odds_words(members, epsilon, delta))),
+        paragraph(promise, strong(bounded(members, ends)), more),
+        paragraph(_odds_words(members, epsilon, delta)),
         *_provenance(members, ends),
-        Paragraph(line(*_failed_words(members))),
+        paragraph(_failed_words(members)),
     ]
 
 
@@ -177,7 +177,7 @@ def _after(members: Any) -> list[str]:
     return [f"after all {rounds:,} rounds together"] if rounds > 1 else []
 
 
-def _odds_words(members: Any, epsilon: float, delta: float | None) -> Line:
+def _odds_words(members: Any, epsilon: float, delta: float | None) -> Markup:
     """An end as the chances of a guess."""
     one = members.content.changed == 1
     such = "values this user has" if one else "choices of values these users have"
@@ -187,7 +187,7 @@ def _odds_words(members: Any, epsilon: float, delta: float | None) -> Line:
         f"once the {'messages' if members.sums is None else 'sums'} are seen, is right with "
     )
     chances = f", or {percent(epsilon, delta)} times in 100."
-    words = Strong(f"odds of at most {odds(epsilon, delta)} to 1")
+    words = strong(f"odds of at most {odds(epsilon, delta)} to 1")
     return line(start, words, chances, " A coin is right 50 times, odds of 1 to 1.")
 
 
@@ -201,10 +201,10 @@ def _provenance(members: Any, ends: Ends) -> list[Block]:
         alone = ends.shown("published")
         given = "nothing finite" if alone == "none" else f"{WORDS[ends.quantity]} <= {alone}"
         words += f"; published theorems give {given} here"
-    return [Paragraph(line(f"{words}."))]
+    return [paragraph(f"{words}.")]
 
 
-def _failed_words(members: Any) -> Line:
+def _failed_words(members: Any) -> Markup:
     """What is left where nothing hides a report."""
     ends = failure(members)
     epsilon, delta = epsilon_delta(members, ends)
@@ -218,13 +218,13 @@ def _failed_words(members: Any) -> Line:
 def _warnings(entry: Entry, level: int) -> list[Block]:
     if not entry.cautions and not entry.silenced:
         return []
-    blocks: list[Block] = [Heading("Warnings", level)]
+    blocks: list[Block] = [heading("Warnings", level)]
     if entry.cautions:
-        said = [line(Code(one.name), f": {one.words}.") for one in entry.cautions]
-        blocks.append(Bullets(tuple(said)))
+        said = [line(code(one.name), f": {one.words}.") for one in entry.cautions]
+        blocks.append(bullets(said))
     if entry.silenced:
         names = ", ".join(entry.silenced)
-        blocks.append(Paragraph(line(f"Switched off, whether they applied or not: {names}.")))
+        blocks.append(paragraph(f"Switched off, whether they applied or not: {names}."))
     return blocks
 
 
@@ -240,12 +240,12 @@ def _situations(members: Any) -> list[Block]:
     blocks.append(_table("After one round" if rounds > 1 else "One round", one_round(members)))
     rows = [(ends.scenario.name, ends) for ends in all_rounds(members)]
     blocks.append(_meaning(members, rows, "situation", _after(members)))
-    said = [line(Strong(s.name), f": {s.how}") for s in members.scenarios]
+    said = [line(strong(s.name), f": {s.how}") for s in members.scenarios]
     if members.sums is not None:
         count = members.sums.changed
         most = f"{count:,} coordinate{'s' if count > 1 else ''}"
         words = f": {members.sums.seen}; a neighbour changes at most {most} a round"
-        said.insert(0, line(Strong("view"), words))
+        said.insert(0, line(strong("view"), words))
     eps0 = members.local_guarantee
     words = (
         f"no pure eps0; if the {who(members)} fails, what the table says at the target"
@@ -253,15 +253,15 @@ def _situations(members: Any) -> list[Block]:
         else f"eps0 = {outward(eps0, up=True)} nats{local_of(members.content.changed)}, "
         f"whatever the {who(members)} does"
     )
-    said.append(line(Strong("local guarantee"), f": {words}"))
+    said.append(line(strong("local guarantee"), f": {words}"))
     claims = [claim for _, claim in claims_of(members)]
     widths = [claim.numerical_width for claim in claims if claim.numerical_width is not None]
     rtol = members.content.accounting.rtol
-    said.append(line(Strong("numerical width"), f": {width_words(widths, rtol)}"))
-    return [*blocks, Bullets(tuple(said))]
+    said.append(line(strong("numerical width"), f": {width_words(widths, rtol)}"))
+    return [*blocks, bullets(said)]
 
 
-def _table(caption: str, found: Sequence[Ends]) -> Table:
+def _table(caption: str, found: Sequence[Ends]) -> Block:
     word = WORDS[found[0].quantity]
     published = any(ends.differs for ends in found)
     cells = ["lower", "upper", *(["published"] if published else [])]
@@ -269,10 +269,10 @@ def _table(caption: str, found: Sequence[Ends]) -> Table:
     head = ("situation", "n honest", f"{word} >=", f"{word} <=", *more, "upper by")
     rows = []
     for ends in found:
-        shown = [(ends.shown(cell),) for cell in cells]
-        rows.append(((ends.scenario.name,), (f"{ends.scenario.n:,}",), *shown, (_by(ends),)))
+        shown = [ends.shown(cell) for cell in cells]
+        rows.append((ends.scenario.name, f"{ends.scenario.n:,}", *shown, _by(ends)))
     unit = ", nats" if word == "eps" else ""
-    return Table(caption + unit, head, tuple(rows), frozenset({0, len(head) - 1}))
+    return table(caption + unit, head, rows, frozenset({0, len(head) - 1}))
 
 
 def _by(ends: Ends) -> str:
@@ -282,19 +282,19 @@ def _by(ends: Ends) -> str:
 
 def _meaning(
     members: Any, named: Sequence[tuple[str, Ends]], what: str, after: Sequence[str] = ()
-) -> Table:
+) -> Block:
     """Upper ends as odds of a guess."""
     rows = []
     for name, ends in named:
         at = epsilon_delta(members, ends)
         cells = (ends.shown("upper"), odds(*at), percent(*at))
-        rows.append(((name,), *((cell,) for cell in cells)))
+        rows.append((name, *cells))
     head = (what, f"{WORDS[members.quantity]} <=", "odds to 1", "right in 100")
     caption = ", ".join(["As a guess between two values of a user, at most", *after])
-    return Table(caption, head, tuple(rows))
+    return table(caption, head, rows)
 
 
-def _figure(entry: Entry, level: int) -> list[Block]:
+def _figure(entry: Entry, level: int) -> list[Block | Figure]:
     if entry.drawing is None:
         return []
     caption = _CROWD_CAPTION if entry.certificate.crowd else _CAPTION
@@ -305,7 +305,7 @@ def _figure(entry: Entry, level: int) -> list[Block]:
         for one in one_round(m)
     )
     words = f"Central {WORDS[entry.certificate.members[0].quantity]} over n. {ends}"
-    return [Heading("Figure", level), Figure(words, entry.drawing, caption, entry.picture)]
+    return [heading("Figure", level), Figure(words, entry.drawing, caption, entry.picture)]
 
 
 # ------------------------------------------------------------------------------ the comparison
@@ -327,10 +327,10 @@ def _comparison(entries: Sequence[Entry]) -> list[Block]:
             at = ", ".join([f"{fixed} {exact(one.at)}", *_after(one)])
             whose = f", group {one.group}" if entry.certificate.crowd else ""
             title = f"{i}. {entry.title}{whose}"
-            rows.append(((title,), (at,), *((end,) for end in ends), (state,)))
+            rows.append((title, at, *ends, state))
     caption = "Upper ends" + (" after all rounds" if several else "")
     head = ("deployment", "target", "now", "min. batch", "no shuffler", "limit")
-    return [Table(caption, head, tuple(rows), frozenset({0, 1, 5}))]
+    return [table(caption, head, rows, frozenset({0, 1, 5}))]
 
 
 # ---------------------------------------------------------------------------------- of a crowd
@@ -349,17 +349,17 @@ def _crowd_summary(entry: Entry) -> list[Block]:
         "anybody who sees them, and nothing else of them, can learn about the data of any one "
         f"user is bounded, at {fixed} = {groups[0].at!r}, by the user's group:"
     )
-    said = [line(f"group {one.group}: ", Strong(bounded(one, _now(one)))) for one in groups]
+    said = [line(f"group {one.group}: ", strong(bounded(one, _now(one)))) for one in groups]
     least = max(groups, key=lambda one: height(_now(one)))
     epsilon, delta = epsilon_delta(least, _now(least))
-    blocks: list[Block] = [Paragraph(line(start)), Bullets(tuple(said))]
+    blocks: list[Block] = [paragraph(start), bullets(said)]
     if epsilon is not None:
         start = f"Least is promised to the members of group {least.group}. "
-        blocks.append(Paragraph(line(start, *_odds_words(least, epsilon, delta))))
+        blocks.append(paragraph(start, _odds_words(least, epsilon, delta)))
     return blocks
 
 
-def _crowd_table(entry: Entry) -> Table:
+def _crowd_table(entry: Entry) -> Block:
     groups = entry.certificate.members
     word = WORDS[groups[0].quantity]
     published = any(_now(one).differs for one in groups)
@@ -369,14 +369,14 @@ def _crowd_table(entry: Entry) -> Table:
     rows = []
     for one in groups:
         ends = _now(one)
-        start: Line = (f"{one.group}: {entry.labels[one.group]}",)
-        shown = [(ends.shown(cell),) for cell in cells]
-        alone = (failure(one).shown("upper"),)
-        rows.append((start, (f"{one.users:,}",), *shown, alone, (_by(ends),)))
+        start = f"{one.group}: {entry.labels[one.group]}"
+        shown = [ends.shown(cell) for cell in cells]
+        alone = failure(one).shown("upper")
+        rows.append((start, f"{one.users:,}", *shown, alone, _by(ends)))
     unit = ", nats" if word == "eps" else ""
     caption = f"A member of a group among all groups{unit}"
-    return Table(caption, head, tuple(rows), frozenset({0, len(head) - 1}))
+    return table(caption, head, rows, frozenset({0, len(head) - 1}))
 
 
-def _crowd_odds(groups: Sequence[Any]) -> Table:
+def _crowd_odds(groups: Sequence[Any]) -> Block:
     return _meaning(groups[0], [(f"group {one.group}", _now(one)) for one in groups], "group")

@@ -7,20 +7,20 @@ from collections.abc import Iterable
 from typing import Any
 
 from shuffledp.amplification.words import ONE_ROUND
-from shuffledp.review.blocks import (
-    Block,
-    Bullets,
-    Checks,
-    Code,
-    Heading,
-    Paragraph,
-    Status,
-    Strong,
-    Table,
-    line,
-)
 from shuffledp.review.claims import FAILURES, claims_of
 from shuffledp.review.entry import Entry
+from shuffledp.review.markdown import (
+    Block,
+    bullets,
+    checks,
+    code,
+    heading,
+    line,
+    paragraph,
+    status,
+    strong,
+    table,
+)
 from shuffledp.values.verdicts import headline
 
 # A theorem -> which ends rest on it, in which situations.
@@ -52,9 +52,9 @@ def checklist(words: Iterable[str], level: int) -> list[Block]:
     """Assumptions as boxes to tick."""
     asked = "The numbers hold if all of these do. Nobody can compute them: tick, initial."
     return [
-        Heading("Assumptions, to be checked", level),
-        Paragraph(line(asked)),
-        Checks(tuple(line(each) for each in words)),
+        heading("Assumptions, to be checked", level),
+        paragraph(asked),
+        checks(words),
     ]
 
 
@@ -82,10 +82,8 @@ def theorems(cited: Cited, level: int) -> list[Block]:
     blocks: list[Block] = []
     for (name, title, source, provenance), ends in cited.items():
         used = "; ".join(f"{end}: {', '.join(names)}" for end, names in ends.items())
-        blocks.append(Heading(f"{name}, {next(iter(ends))}", level + 1))
-        blocks.append(
-            Paragraph(line(f"{sentence(title)} {source} [{provenance}]. {sentence(used)}"))
-        )
+        blocks.append(heading(f"{name}, {next(iter(ends))}", level + 1))
+        blocks.append(paragraph(f"{sentence(title)} {source} [{provenance}]. {sentence(used)}"))
     return blocks
 
 
@@ -95,57 +93,52 @@ def verification(entry: Entry) -> list[Block]:
     verified = entry.verified
     if verified is None:
         return [
-            Paragraph(
-                line(
-                    Strong("Not verified yet."),
-                    " Nobody has checked the certificate yet. Run ",
-                    Code(again),
-                    " and write here what its last line says: ________________________",
-                )
+            paragraph(
+                strong("Not verified yet."),
+                " Nobody has checked the certificate yet. Run ",
+                code(again),
+                " and write here what its last line says: ________________________",
             )
         ]
     words = headline([check.verdict for check in verified.checks])
-    blocks: list[Block] = [Status(verified.kind, line(Strong(words), f", says {verified.by}."))]
+    blocks: list[Block] = [status(verified.kind, strong(words), f", says {verified.by}.")]
     odd = [check for check in verified.checks if check.verdict != "holds"]
     if odd:
-        said = [line(f"{c.scenario}: {c.claim}: ", Strong(c.verdict), f" ({c.how})") for c in odd]
-        blocks.append(Bullets(tuple(said)))
+        said = [line(f"{c.scenario}: {c.claim}: ", strong(c.verdict), f" ({c.how})") for c in odd]
+        blocks.append(bullets(said))
     blocks += [
-        Paragraph(
-            line(
-                "The verifier recomputes the numbers from the mechanism's definition in ball "
-                "arithmetic, with more bits and finer cells than before. Theorems are cited, not "
-                "proved again. To check again: ",
-                Code(again),
-                ". Not checked:",
-            )
+        paragraph(
+            "The verifier recomputes the numbers from the mechanism's definition in ball "
+            "arithmetic, with more bits and finer cells than before. Theorems are cited, not "
+            "proved again. To check again: ",
+            code(again),
+            ". Not checked:",
         ),
-        Bullets(tuple(line(words) for words in verified.left)),
+        bullets(verified.left),
     ]
     return blocks
 
 
-def sources(entry: Entry, date: str) -> Table:
+def sources(entry: Entry, date: str) -> Block:
     """Files with their hashes, version and date."""
     certificate = entry.certificate
     source = certificate.deployment
     accounting = source.content.accounting
     rows = [
-        ("date of this report", (date,)),
-        ("mechanism", (entry.label,)),
-        ("deployment file", (Code(source.file),)),
-        ("its sha256", (Code(source.sha256),)),
-        ("certificate", (Code(entry.certificate_file),)),
-        ("its sha256", (Code(entry.certificate_sha256),)),
-        ("made by", (f"shuffledp {certificate.shuffledp_version}",)),
-        ("theorems used", (_TRUST[accounting.trust],)),
+        ("date of this report", date),
+        ("mechanism", entry.label),
+        ("deployment file", code(source.file)),
+        ("its sha256", code(source.sha256)),
+        ("certificate", code(entry.certificate_file)),
+        ("its sha256", code(entry.certificate_sha256)),
+        ("made by", f"shuffledp {certificate.shuffledp_version}"),
+        ("theorems used", _TRUST[accounting.trust]),
     ]
     release = certificate.release
     if release is not None:
         said = f"{release.users:,} users; {release.left_out()}; estimates in {release.table}"
-        rows.append(("the run", (said,)))
-    cells = tuple(((name,), value) for name, value in rows)
-    return Table("", ("what", "value"), cells, frozenset({0, 1}))
+        rows.append(("the run", said))
+    return table("", ("what", "value"), rows, frozenset({0, 1}))
 
 
 _TRUST = {

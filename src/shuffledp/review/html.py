@@ -10,8 +10,7 @@ from string import Template
 
 from markdown_it import MarkdownIt
 
-from shuffledp.review.blocks import Block, Checks, Document, Figure, Signatures, Status, Table
-from shuffledp.review.markdown import block_text
+from shuffledp.review.markdown import Block, Document, Figure
 from shuffledp.values.characters import visible
 
 _PAGE = Template(
@@ -69,7 +68,7 @@ def _escaped(words: str) -> str:
     return html.escape(visible(words), quote=True)
 
 
-def _block(block: Block) -> str:
+def _block(block: Block | Figure) -> str:
     if isinstance(block, Figure):
         data = base64.b64encode(block.drawing).decode()
         return (
@@ -77,15 +76,12 @@ def _block(block: Block) -> str:
             f'src="data:image/svg+xml;base64,{data}">\n'
             f"<figcaption>{_escaped(block.caption)}</figcaption>\n</figure>"
         )
-    found = _MARKDOWN.render(block_text(block)).rstrip("\n")
+    found = _MARKDOWN.render(block.text).rstrip("\n")
     for style, word in _CLASSES:
         found = found.replace(style, word)
-    if isinstance(block, Table):
-        label = _escaped(block.caption or block.head[0])
-        return (
-            f'<div class="wide" role="region" tabindex="0" aria-label="{label}">\n{found}\n</div>'
-        )
-    kind = f"status {block.kind}" if isinstance(block, Status) else ""
-    kind = "checks" if isinstance(block, Checks) else kind
-    kind = "signatures" if isinstance(block, Signatures) else kind
-    return f'<div class="{_escaped(kind)}">\n{found}\n</div>' if kind else found
+    if not block.kind:
+        return found
+    reading = f' role="region" tabindex="0" aria-label="{_escaped(block.label)}"' * bool(
+        block.label
+    )
+    return f'<div class="{_escaped(block.kind)}"{reading}>\n{found}\n</div>'

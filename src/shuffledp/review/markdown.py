@@ -1,27 +1,16 @@
-"""A report as Markdown: tables and lists, every text escaped."""
+"""What a report is made of, as Markdown: headings, tables, lists, figures.
+
+Texts are plain: nothing in them is markup, and all of it is escaped here.
+"""
 
 from __future__ import annotations
 
 import re
-from functools import singledispatch
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote
 
-from shuffledp.review.blocks import (
-    Block,
-    Bullets,
-    Checks,
-    Document,
-    Figure,
-    Heading,
-    Inline,
-    Line,
-    Paragraph,
-    Signatures,
-    Status,
-    Strong,
-    Table,
-    Terms,
-)
 from shuffledp.values.characters import visible
 
 # What means something inside a line of CommonMark, of its tables, or of formulas on some sites; a
@@ -31,9 +20,68 @@ _MEANS = re.compile(r"([\\`*_\[\]<>|~&$#])")
 _BEGINS = re.compile(r"^(\s*\d*)([-+=.)])(?=\s|[-+=]|$)")
 
 
+class Markup(str):
+    """Words of a line that are escaped already."""
+
+    __slots__ = ()
+
+
+class Block(NamedTuple):
+    """Some Markdown of a report.
+
+    Attributes
+    ----------
+    text : str
+        The Markdown.
+    kind : str
+        Classes that a page gives it: "wide" of a table, "status met", "checks", "signatures".
+    label : str
+        Of a table: what it is read aloud as.
+    """
+
+    text: str
+    kind: str = ""
+    label: str = ""
+
+
+class Figure(NamedTuple):
+    """A drawing (SVG) with what it shows; ``file`` is a picture for a report that holds none."""
+
+    words: str
+    drawing: bytes
+    caption: str
+    file: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The picture, or where the drawing is."""
+        if self.file is None:
+            return f"{escaped(self.caption)} (The drawing is in the HTML report.)"
+        return f"![{escaped(self.words)}]({quote(self.file)})\n\n{escaped(self.caption)}"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report.
+
+    Attributes
+    ----------
+    title : str
+        Of the window, or of the printed pages.
+    blocks : sequence of Block or Figure
+        All of it, in order.
+    """
+
+    title: str
+    blocks: Sequence[Block | Figure] = ()
+
+
 def to_markdown(document: Document) -> str:
     """The whole file."""
-    return "\n\n".join(block_text(block) for block in document.blocks) + "\n"
+    return "\n\n".join(block.text for block in document.blocks) + "\n"
+
+
+# ----------------------------------------------------------------------------- words of a line
 
 
 def escaped(words: str) -> str:
@@ -45,83 +93,83 @@ def escaped(words: str) -> str:
     return _BEGINS.sub(r"\1\\\2", safe)
 
 
-def _line(parts: Line) -> str:
-    return "".join(_inline(part) for part in parts)
+def line(*parts: str) -> Markup:
+    """Some words, some of which stand out."""
+    return Markup("".join(part if isinstance(part, Markup) else _plain(part) for part in parts))
 
 
-def _inline(part: Inline) -> str:
-    if isinstance(part, str):
-        # Spaces at the ends are those between this part and the next one.
-        left = " " * (len(part) - len(part.lstrip()))
-        right = " " * (len(part) - len(part.rstrip())) if part.strip() else ""
-        return f"{left and ' '}{escaped(part)}{right and ' '}"
-    if isinstance(part, Strong):
-        return f"**{escaped(part.words)}**"
-    return _code(part.words)
+def strong(words: str) -> Markup:
+    """Words that stand out."""
+    return Markup(f"**{escaped(words)}**")
 
 
-def _code(words: str) -> str:
-    """Between more backticks than there are in it; a table's bar would end the cell."""
+def code(words: str) -> Markup:
+    """What is typed, or a name in a file: between more backticks than there are in it."""
+    # A table's bar would end the cell.
     words = " ".join(visible(words).split()).replace("|", "\\|")
     runs = [len(run) for run in re.findall(r"`+", words)]
     fence = "`" * (max(runs, default=0) + 1)
     pad = " " if words.startswith("`") or words.endswith("`") else ""
-    return f"{fence}{pad}{words}{pad}{fence}"
+    return Markup(f"{fence}{pad}{words}{pad}{fence}")
 
 
-@singledispatch
-def block_text(block: Block) -> str:
-    """A block as Markdown."""
-    raise TypeError(f"no Markdown for {type(block).__name__}")
+def _plain(part: str) -> str:
+    # Spaces at the ends are those between this part and the next one.
+    left = " " * (len(part) - len(part.lstrip()))
+    right = " " * (len(part) - len(part.rstrip())) if part.strip() else ""
+    return f"{left and ' '}{escaped(part)}{right and ' '}"
 
 
-@block_text.register
-def _(block: Heading) -> str:
-    return f"{'#' * block.level} {escaped(block.words)}"
+# -------------------------------------------------------------------------------------- blocks
 
 
-@block_text.register
-def _(block: Paragraph) -> str:
-    return _line(block.line)
+def heading(words: str, level: int) -> Block:
+    """A heading; level 1 is the report's."""
+    return Block(f"{'#' * level} {escaped(words)}")
 
 
-@block_text.register
-def _(block: Status) -> str:
-    return f"> {_line(block.line)}"
+def paragraph(*parts: str) -> Block:
+    """Words."""
+    return Block(line(*parts))
 
 
-@block_text.register
-def _(block: Table) -> str:
-    rules = ["---" if i in block.left else "---:" for i in range(len(block.head))]
-    rows = [[escaped(words) for words in block.head], rules]
-    rows += [[_line(cell) for cell in row] for row in block.rows]
-    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
-    return f"{escaped(block.caption)}:\n\n{table}" if block.caption else table
+def status(kind: str, *parts: str) -> Block:
+    """A verdict in a box: "met", "missed", "open" or "none", and the words."""
+    return Block(f"> {line(*parts)}", f"status {kind}")
 
 
-@block_text.register
-def _(block: Bullets) -> str:
-    return "\n".join(f"- {_line(words)}" for words in block.lines)
+def table(
+    caption: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    left: frozenset[int] = frozenset({0}),
+) -> Block:
+    """A table; columns in ``left`` are words, the others numbers."""
+    rules = ["---" if i in left else "---:" for i in range(len(head))]
+    cells = [[escaped(words) for words in head], rules, *([line(x) for x in row] for row in rows)]
+    text = "\n".join("| " + " | ".join(row) + " |" for row in cells)
+    whole = f"{escaped(caption)}:\n\n{text}" if caption else text
+    return Block(whole, "wide", caption or head[0])
 
 
-@block_text.register
-def _(block: Checks) -> str:
-    return "\n".join(f"- [ ] {_line(words)}" for words in block.lines)
+def bullets(lines: Iterable[str]) -> Block:
+    """A list."""
+    return Block("\n".join(f"- {line(words)}" for words in lines))
 
 
-@block_text.register
-def _(block: Terms) -> str:
-    return "\n".join(f"- **{escaped(term)}**: {escaped(words)}" for term, words in block.entries)
+def checks(lines: Iterable[str]) -> Block:
+    """A list of what somebody has to check and sign."""
+    return Block("\n".join(f"- [ ] {line(words)}" for words in lines), "checks")
 
 
-@block_text.register
-def _(block: Figure) -> str:
-    if block.file is None:
-        return f"{escaped(block.caption)} (The drawing is in the HTML report.)"
-    return f"![{escaped(block.words)}]({quote(block.file)})\n\n{escaped(block.caption)}"
+def terms(entries: Iterable[tuple[str, str]]) -> Block:
+    """Words and what they mean."""
+    return bullets(line(strong(term), f": {words}") for term, words in entries)
 
 
-@block_text.register
-def _(block: Signatures) -> str:
+def signatures(roles: Iterable[str]) -> Block:
+    """Lines to write names on."""
     rows = ["|  | Name | Signature | Date |", "| --- | --- | --- | --- |"]
-    return "\n".join([*rows, *(f"| {escaped(role)} |  |  |  |" for role in block.roles)])
+    return Block(
+        "\n".join([*rows, *(f"| {escaped(role)} |  |  |  |" for role in roles)]), "signatures"
+    )
