@@ -22,7 +22,7 @@ from shuffledp.multimessage.base import (
     word_of,
 )
 from shuffledp.randomizers.frequency import Support
-from shuffledp.randomizers.values import blocks, packed_reports, whole_values
+from shuffledp.randomizers.values import bit_counts, blocks, packed_reports, whole_values
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Step
 from shuffledp.statistics.estimates import Aggregate
@@ -141,10 +141,7 @@ class CheuZhilyaev(MultiMessage):
     def aggregate(self, messages: ArrayLike) -> Aggregate:
         """How many messages have each bit."""
         rows = packed_reports(messages, self.d)
-        counts = np.zeros(self.d)
-        for part in blocks(len(rows), self.d):
-            counts += np.unpackbits(rows[part], axis=1, count=self.d).sum(axis=0, dtype=np.int64)
-        return Aggregate(len(rows), counts)
+        return Aggregate(len(rows), bit_counts(rows, self.d).astype(np.float64))
 
     @property
     def message_bits(self) -> float:

@@ -18,10 +18,9 @@ from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support, exact_rates
+from shuffledp.randomizers.frequency import SETS, Support, exact_rates
 from shuffledp.randomizers.sets import item_sets
-from shuffledp.randomizers.unary import RAPPOR
-from shuffledp.randomizers.values import packed_reports
+from shuffledp.randomizers.unary import RAPPOR, BitVectors
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import FEWEST_SHARED, OVERLAP_TRIPLES
 
@@ -44,7 +43,7 @@ _SetSize = Annotated[int, Whole(high=lambda m: min(m.d - 1, _LARGEST_SET))]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamplingRAPPOR(FrequencyRandomizer):
+class SamplingRAPPOR(BitVectors):
     """Sampling RAPPOR: one of the user's s items, uniform, sent through RAPPOR with d bits.
 
     With w = e^{eps0/2}, R_0 the law of bits that are all set with probability 1/(w + 1), and c the
@@ -92,16 +91,6 @@ class SamplingRAPPOR(FrequencyRandomizer):
         return 0.5 * self.eps0 + math.log1p(math.exp(-0.5 * self.eps0))
 
     @property
-    def items(self) -> int:
-        """d."""
-        return self.d
-
-    @property
-    def message_bits(self) -> float:
-        """d."""
-        return float(self.d)
-
-    @property
     def support(self) -> Support:
         """p* = (p + (s - 1) q)/s and q* = q, RAPPOR's own being p and q."""
         _, other, gap = exact_rates(self._rappor.sizes, self.eps0)
@@ -120,12 +109,6 @@ class SamplingRAPPOR(FrequencyRandomizer):
     @property
     def _rappor(self) -> RAPPOR:
         return RAPPOR(d=self.d, eps0=self.eps0)
-
-    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
-        return packed_reports(reports, self.d)
-
-    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
-        return self._rappor._supporters(reports, items)  # noqa: SLF001
 
     # -------------------------------------------------------------------------------- its law
 

@@ -15,14 +15,14 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Coordinate
 from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import AlikeItems, Sizes, independent_hits
+from shuffledp.randomizers.frequency import AlikeItems, FrequencyRandomizer, Sizes, independent_hits
 from shuffledp.randomizers.levels import coin, grown, half_grown
-from shuffledp.randomizers.values import blocks, packed_reports
+from shuffledp.randomizers.values import bit_counts, blocks, packed_reports
 from shuffledp.randomness import RandomSource
 
 
-class _Unary(AlikeItems):
-    """What unary encodings share: one bit for each item, packed; a set bit supports its item."""
+class BitVectors(FrequencyRandomizer):
+    """Reports of one bit for each of d items, packed in bytes; a set bit supports its item."""
 
     d: int
 
@@ -35,6 +35,19 @@ class _Unary(AlikeItems):
     def message_bits(self) -> float:
         """d."""
         return float(self.d)
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        return packed_reports(reports, self.d)
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        if items is None:
+            return bit_counts(reports, self.d)
+        columns = (reports[:, int(x) // 8] >> (7 - int(x) % 8) & 1 for x in items)
+        return np.array([np.count_nonzero(column) for column in columns])
+
+
+class _Unary(BitVectors, AlikeItems):
+    """What unary encodings share: bits that are independent."""
 
     @abstractmethod
     def _flip(self) -> Fraction:
@@ -76,20 +89,6 @@ class _Unary(AlikeItems):
             bits[own] = self._own(bits[own], source)
             reports[users] = np.packbits(bits.reshape(count, self.d), axis=1)
         return reports
-
-    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
-        return packed_reports(reports, self.d)
-
-    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
-        if items is not None:
-            columns = (reports[:, int(x) // 8] >> (7 - int(x) % 8) & 1 for x in items)
-            return np.array([np.count_nonzero(column) for column in columns])
-        counts = np.zeros(self.d, dtype=np.int64)
-        for users in blocks(len(reports), self.d):
-            counts += np.unpackbits(reports[users], axis=1, count=self.d).sum(
-                axis=0, dtype=np.int64
-            )
-        return counts
 
 
 @dataclass(frozen=True, kw_only=True)

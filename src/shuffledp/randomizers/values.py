@@ -147,6 +147,14 @@ def packed_reports(reports: ArrayLike, bits: int) -> npt.NDArray[np.uint8]:
     return rows
 
 
+def bit_counts(rows: Array, bits: int) -> npt.NDArray[np.int64]:
+    """How many of these packed rows have each bit set."""
+    counts = np.zeros(bits, dtype=np.int64)
+    for users in blocks(len(rows), bits):
+        counts += np.unpackbits(rows[users], axis=1, count=bits).sum(axis=0, dtype=np.int64)
+    return counts
+
+
 def _refuse(name: str, column: Array, bad: npt.NDArray[np.bool_], wanted: str) -> None:
     if bool(bad.any()):
         raise RefusedRows(name, column, bad, wanted)
