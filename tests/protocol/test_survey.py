@@ -314,7 +314,7 @@ BAD = [
     ({"column": 3}, "column = 3: wanted the name of a column"),
     ({"column": "nope"}, "column = 'nope': wanted one of page"),
     ({"domain": None}, "domain is missing"),
-    ({"domain": None, "low": 0}, "domain is missing"),
+    ({"domain": None, "low": 0}, "high is missing: wanted both ends of the numbers, as low = 0"),
     ({"low": 0, "high": 1}, "not both"),
     ({"domain": "abc"}, "domain = 'abc': wanted a list of items"),
     ({"domain": 7}, "domain = 7: wanted a list of items"),
@@ -378,6 +378,21 @@ def test_extras_are_named(monkeypatch):
     code += "sd.survey({'page': ['a']}, 'page', domain=['a', 'b'], epsilon=1.0, delta=1e-6)"
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert re.search(r"ParameterError: .*needs pyarrow.*'\.\[run\]'", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"high": 100}, "low is missing: wanted both ends of the numbers, as high = 100"),
+        ({"low": 0, "high": 100, "mechanisms": ["k-rr"]}, "mechanisms = 'k-rr': wanted one of"),
+        ({"low": 0, "high": 100, "mechanisms": []}, "mechanisms = []: wanted one or more of"),
+        ({"domain": [1, 2], "mechanisms": ["duchi"]}, "mechanisms = 'duchi': wanted one of"),
+    ],
+)
+def test_what_is_missing_is_named_as_it_is_typed(given, said):
+    with pytest.raises(sd.ParameterError) as error:
+        sd.survey({"age": AGES}, "age", **given, **TARGET)
+    assert str(error.value).startswith(said)
 
 
 TYPED = """

@@ -339,7 +339,10 @@ class Deployment(Table):
             if value != usual:
                 raise ParameterError(f"{key} = {value!r}: wanted {usual!r} with {what}")
         if self.data is not None:
-            raise ParameterError(f"data: wanted no such table with {what}: `run` shuffles once")
+            why = "a run's certificate is for one user who changes"
+            if self.shuffler is not None:
+                why = "`run` shuffles by itself, not as this table declares"
+            raise ParameterError(f"data: wanted no such table with {what}: {why}")
         p = self.population
         for batch in {p.arriving, p.minimum_batch or p.arriving}:
             if self.honest(batch) < self.changed:

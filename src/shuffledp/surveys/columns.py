@@ -127,11 +127,14 @@ def task_of(domain: Any, low: Any, high: Any, ranges: Any) -> dict[str, Any]:
         raise ParameterError("domain: wanted a domain of items, or low and high, not both")
     if domain is not None:
         return {"kind": "frequencies"}
-    if low is None or high is None:
+    if low is None and high is None:
         raise ParameterError(
             "domain is missing: wanted the public list of all values, low and high of numbers, "
             "or ranges"
         )
+    for name, end, other in (("low", low, f"high = {high}"), ("high", high, f"low = {low}")):
+        if end is None:
+            raise ParameterError(f"{name} is missing: wanted both ends of the numbers, as {other}")
     return {"kind": "mean", "low": low, "high": high}
 
 
