@@ -20,6 +20,8 @@ TEXT, WHOLE, REAL = TYPES
 # "infinity") is no number here.
 _DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _DIGITS = r"^[+-]?[0-9]{1,18}$"
+# Ticks of a second, by the units of Arrow's times.
+_TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6}
 
 
 def cast(rows: pa.Array, kind: Kind | None, name: str) -> pa.Array:
@@ -38,6 +40,10 @@ def cast(rows: pa.Array, kind: Kind | None, name: str) -> pa.Array:
     ------
     ParameterError
         If values of this type have no one spelling, or are no numbers.
+
+    Notes
+    -----
+    Dates and times as numbers are seconds since 1970, in UTC where the column has a zone.
     """
     stored = rows.type
     text = is_text(stored)
@@ -49,6 +55,14 @@ def cast(rows: pa.Array, kind: Kind | None, name: str) -> pa.Array:
         return _parsed(rows, whole=kind == WHOLE)
     if pa.types.is_boolean(stored):
         return rows.cast(pa.int64())
+    if pa.types.is_date32(stored):
+        return pc.multiply(rows.cast(pa.int32()).cast(pa.float64()), 86_400.0)
+    if pa.types.is_timestamp(stored) or pa.types.is_date64(stored):
+        unit = getattr(stored, "unit", "ms")
+        if unit == "ns":  # more digits than a float has
+            rows, unit = pc.floor_temporal(rows, unit="microsecond"), "us"
+            rows = rows.cast(pa.timestamp(unit, tz=stored.tz))
+        return pc.divide(rows.cast(pa.int64()).cast(pa.float64()), _TICKS[unit])
     if pa.types.is_integer(stored) or pa.types.is_floating(stored) or pa.types.is_decimal(stored):
         return rows.cast(pa.float64()) if pa.types.is_decimal(stored) else rows
     raise ParameterError(f"column {name!r}: type = {kind!r}: {stored} cannot be read as that")
@@ -75,8 +89,13 @@ def _whole(place: int, item: Any) -> Any:
 
 
 def _spelled(rows: pa.Array, name: str) -> pa.Array:
-    """Text in the one way there is to write a whole number, a boolean and a date."""
+    """Whole numbers, booleans and dates as text, and times as ISO 8601 to the second."""
     kind = rows.type
+    if pa.types.is_timestamp(kind):
+        # As the clock of the column's zone shows it; of a part of a second nothing is said.
+        local = rows if kind.tz is None else pc.local_timestamp(rows)
+        whole = pc.floor_temporal(local, unit="second").cast(pa.timestamp("s"))
+        return pc.strftime(whole, "%Y-%m-%dT%H:%M:%S")
     if pa.types.is_boolean(kind):
         return pc.if_else(rows, "true", "false")
     if pa.types.is_integer(kind) or pa.types.is_date32(kind):
@@ -85,7 +104,7 @@ def _spelled(rows: pa.Array, name: str) -> pa.Array:
         return rows.cast(pa.date32()).cast(pa.string())
     raise ParameterError(
         f"column {name!r}: type = 'text': {kind} can be written in more than one way; "
-        "wanted whole numbers, booleans or dates"
+        "wanted whole numbers, booleans, dates or times"
     )
 
 

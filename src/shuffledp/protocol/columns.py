@@ -120,8 +120,9 @@ class Column:
         ``PrefixTree``, which finds the most frequent ones. Other text counts as outside.
     type : {"text", "integer", "number"}, optional
         What values are made into before they are matched, where they are stored as something else:
-        text of whole numbers, of booleans ("true", "false") and of dates ("2024-01-31"); whole
-        numbers and numbers of text. The domain's items are read as the same.
+        text of whole numbers, of booleans ("true", "false"), of dates ("2024-01-31") and of times
+        ("2024-01-31T12:30:00"); whole numbers and numbers of text, and of dates and times, which
+        are seconds since 1970 then. The domain's items are read as the same.
     show_values : bool
         Name the first value that is refused in the error. Messages end up in logs: by default they
         say the row only.
@@ -357,7 +358,10 @@ class Column:
         text = isinstance(domain[0], str)
         if pa.types.is_null(rows.type):
             return rows.cast(pa.large_string() if text else pa.int64())
-        found = cast(rows, self.type, self.name)
+        kind = self.type
+        if kind is None and pa.types.is_boolean(rows.type):
+            kind = TEXT if text else WHOLE  # as either there is one way to write it
+        found = cast(rows, kind, self.name)
         if text and is_text(found.type):
             return found.cast(pa.large_string())
         if not text and pa.types.is_integer(found.type):
