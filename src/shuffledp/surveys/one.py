@@ -129,7 +129,7 @@ def _planned(
         delta=delta,
         rounds=common.rounds,
         trust=common.trust,
-        only=usual(given.task) if mechanisms is None else mechanisms,
+        mechanisms=usual(given.task) if mechanisms is None else mechanisms,
     )
 
 
