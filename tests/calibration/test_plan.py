@@ -325,3 +325,10 @@ def test_bad_arguments(change, message):
     with pytest.raises(sd.ParameterError) as error:
         sd.plan("frequencies", values=8, **(good | change))
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["only", "values", "epsilons"])
+def test_an_argument_that_nothing_takes_is_refused(name):
+    """A task with its values took any other name for one of them, and left it out."""
+    with pytest.raises(sd.ParameterError, match=f"^{name}: wanted no argument of this name"):
+        sd.plan(make_task("frequencies", values=3), n=1000, epsilon=1.0, delta=1e-6, **{name: 3})

@@ -90,6 +90,8 @@ def plan(
     """
     if isinstance(task, str):
         task = make_task(task, **parameters)
+    elif parameters:
+        raise ParameterError(f"{next(iter(parameters))}: wanted no argument of this name")
     n = _check.count("n", n)
     hidden = n if hidden is None else _check.count("hidden", hidden, high=n)
     rounds = _check.count("rounds", rounds, high=10**9)
