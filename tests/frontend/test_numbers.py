@@ -240,6 +240,14 @@ def test_a_typed_delta_is_printed_as_it_was_typed():
     assert "delta = 0.002 is above 1/n = 1/1,000" in done.stderr
 
 
+def test_theorems_are_a_line_each_unless_more_is_asked_for():
+    short, long = run("list", "theorems").stdout, run("list", "theorems", "-v").stdout
+    rows = json.loads(run("list", "theorems", "--json").stdout)
+    assert len(short.splitlines()) == len(rows)
+    assert max(map(len, short.splitlines())) <= 80
+    assert all(row["theorem"]["source"] in long for row in rows)
+
+
 def test_a_large_eps_is_warned_of():
     """20.0855 is e^3, typed where 3 was meant."""
     args = ["binary-rr", "-n", 1000, "--delta", "1e-4"]

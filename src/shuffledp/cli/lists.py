@@ -18,8 +18,9 @@ _WHAT = ("mechanisms", "theorems", "warnings", "schema")
 
 @click.command(name="list", short_help="Mechanisms, theorems, warnings, the schema of files.")
 @click.argument("what", metavar="mechanisms|theorems|warnings|schema")
+@click.option("-v", "--verbose", is_flag=True, help="Of theorems also titles, sources, validity.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def listed(what: str, as_json: bool) -> None:
+def listed(what: str, verbose: bool, as_json: bool) -> None:
     """List what there is.
 
     \b
@@ -28,12 +29,10 @@ def listed(what: str, as_json: bool) -> None:
       warnings     names of warnings that --no-warn switches off
       schema       JSON Schema of the deployment file, for editors and other tools
     """  # noqa: D301
-    {
-        "mechanisms": _mechanisms,
-        "theorems": _theorems,
-        "warnings": _warnings,
-        "schema": _schema,
-    }[_check.choice("what", what, _WHAT)](as_json=as_json)
+    if _check.choice("what", what, _WHAT) == "theorems":
+        _theorems(as_json=as_json, verbose=verbose)
+        return
+    {"mechanisms": _mechanisms, "warnings": _warnings, "schema": _schema}[what](as_json=as_json)
 
 
 def _mechanisms(*, as_json: bool) -> None:
@@ -61,7 +60,7 @@ def _mechanisms(*, as_json: bool) -> None:
     click.echo("\nParameters: shuffledp epsilon NAME --help, or --json here")
 
 
-def _theorems(*, as_json: bool) -> None:
+def _theorems(*, as_json: bool, verbose: bool) -> None:
     rows = (*certified_analyses(), *UNCERTIFIED.values())
     if as_json:
         print_json(
@@ -77,10 +76,13 @@ def _theorems(*, as_json: bool) -> None:
             ]
         )
         return
+    wide = max(len(one.key) for one in rows)
     for one in rows:
         formula = one.end == "estimate"
-        what = "estimate" if formula else f"{one.end} bound; {one.theorem.provenance}"
-        click.echo(f"{one.key}  ({what})")
+        what = "estimate" if formula else f"{one.end} bound, {one.theorem.provenance}"
+        click.echo(f"{one.key:{wide}}  {what}")
+        if not verbose:
+            continue
         click.echo(f"    {one.theorem.title}")
         click.echo(f"    source:    {one.theorem.source}")
         click.echo(f"    holds for: {one.validity}")
