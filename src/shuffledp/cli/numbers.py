@@ -243,7 +243,7 @@ def _compare(asked: _Asked, n: Any, delta: float, *, slow: bool, as_json: bool) 
     click.echo(str(found))
     click.echo(
         "\nfactor: eps over the smallest upper end (for lower ends, the largest over eps); "
-        "seconds of CPU.\nEstimates certify nothing. Theorems and validity: shuffledp list theorems -v"
+        "seconds of CPU.\nEstimates certify nothing. Theorems and validity: list theorems -v"
     )
 
 
