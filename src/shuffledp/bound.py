@@ -263,40 +263,19 @@ def refuse_contradiction(low: float, high: float) -> None:
         raise NotCertified(msg)
 
 
-def with_lower_of(found: Bound, other: Bound) -> Bound:
-    """A bound with the lower end of another, its theorem and its width; the witness stays.
+def with_end_of(found: Bound, other: Bound, end: Literal["lower", "upper"]) -> Bound:
+    """A bound with one end of another, its theorem and its width; the witness stays.
 
     Raises
     ------
     NotCertified
-        If that end is above the upper one by more than rounding.
+        If the two ends contradict each other by more than rounding.
     """
-    refuse_contradiction(other.lower, found.upper)
-    return replace(
-        found,
-        lower=min(other.lower, found.upper),
-        log_lower=other.log_lower,
-        lower_theorem=other.lower_theorem,
-        lower_width=other.lower_width,
-    )
-
-
-def with_upper_of(found: Bound, other: Bound) -> Bound:
-    """A bound with the upper end of another, its theorem and its width; the witness stays.
-
-    Raises
-    ------
-    NotCertified
-        If that end is below the lower one by more than rounding.
-    """
-    refuse_contradiction(found.lower, other.upper)
-    return replace(
-        found,
-        upper=max(other.upper, found.lower),
-        log_upper=other.log_upper,
-        upper_theorem=other.upper_theorem,
-        upper_width=other.upper_width,
-    )
+    lower, upper = (other, found) if end == "lower" else (found, other)
+    refuse_contradiction(lower.lower, upper.upper)
+    value = min(lower.lower, upper.upper) if end == "lower" else max(lower.lower, upper.upper)
+    names = (f"log_{end}", f"{end}_theorem", f"{end}_width")
+    return replace(found, **{end: value}, **{name: getattr(other, name) for name in names})
 
 
 def _number(value: float | None) -> float | None:

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,20 +26,11 @@ _DECADE = 10
 _LOST = "share of the users who collude or drop out"
 
 
-class Answering(Protocol):
-    """What a curve is asked of."""
+class Accountant(ABC):
+    """An account of what some views of some data release: both ends of eps and of delta.
 
-    def epsilon(self, *, delta: float) -> Bound:
-        """At one delta."""
-        ...
-
-    def delta(self, *, epsilon: float) -> Bound:
-        """At one eps."""
-        ...
-
-
-class Plotting:
-    """A mechanism behind a shuffler whose curve can be drawn."""
+    Whose data changes is its ``relation``. Subclasses give ``_epsilon_at`` and ``_delta_at``.
+    """
 
     @by_name
     def plot(
@@ -88,7 +79,7 @@ class Plotting:
         """
         draw = pictures()
         points = _check.count("points", points, low=2, high=_MOST_POINTS)
-        source = cast("Any", self)
+        source: Any = self
         words = _described(source) if label is None else label
         if delta is None:
             for name, given in (("ns", ns), ("lost", lost)):
@@ -113,13 +104,6 @@ class Plotting:
         xs = _given("ns", whole) or _users(source.n, points)
         kept, bounds = _swept(xs, lambda n: source.with_n(int(n)).epsilon(delta=delta))
         return draw.draw_curve(ax, kept, bounds, label=said, marked=source.n)
-
-
-class Accountant(Plotting, ABC):
-    """An account of what some views of some data release: both ends of eps and of delta.
-
-    Whose data changes is its ``relation``. Subclasses give ``_epsilon_at`` and ``_delta_at``.
-    """
 
     @by_name
     def epsilon(self, *, delta: float) -> Bound:
@@ -242,7 +226,7 @@ def _given(name: str, values: Iterable[float] | None) -> list[float] | None:
     return found
 
 
-def _epsilons(source: Answering, points: int) -> list[float]:
+def _epsilons(source: Accountant, points: int) -> list[float]:
     """Even steps up to where delta is small."""
     top = source.epsilon(delta=_SMALLEST_DELTA).upper
     if not 0.0 < top < np.inf:

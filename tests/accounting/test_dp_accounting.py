@@ -10,7 +10,6 @@ from dp_accounting.pld import privacy_loss_distribution as distribution
 
 import shuffledp as sd
 from shuffledp.accounting import (
-    BatchesDpEvent,
     ShuffleDpEvent,
     ShufflePLDAccountant,
     ShuffleRdpAccountant,
@@ -240,21 +239,19 @@ ZEROED = da.NeighboringRelation.REPLACE_SPECIAL
 
 def test_batches_travel():
     run = run_of("balls-and-bins", per_epoch=2)
-    event = BatchesDpEvent.of(run)
+    event = ShuffleDpEvent.of(run)
     assert da.DpEvent.from_named_tuple(event.to_named_tuple()) == event
     one = event.accountant()
     assert (one.epochs, one.per_epoch, one.relation, one.sampler) == (
         1, 2, run.relation, "balls-and-bins"
     )  # fmt: skip
-    with pytest.raises(sd.ParameterError, match="training"):
-        BatchesDpEvent({"sampler": "poisson"}, 10).accountant()
-    with pytest.raises(sd.ParameterError, match="run"):
-        BatchesDpEvent.of(WEEKLY)
+    with pytest.raises(sd.ParameterError, match="mechanism"):
+        ShuffleDpEvent({"sampler": "poisson"}, 10).accountant()
 
 
 def test_poisson_batches_are_those_of_dp_accounting_in_both_directions():
     """So that they may be composed with its own events: removal first, then addition."""
-    ours = BatchesDpEvent.of(run_of("poisson")).pld(GRID)
+    ours = ShuffleDpEvent.of(run_of("poisson")).pld(GRID)
     theirs = distribution.from_gaussian_mechanism(
         1.0, sampling_prob=0.1, value_discretization_interval=GRID, neighboring_relation=ADDED
     ).self_compose(10)
@@ -268,7 +265,7 @@ def test_poisson_batches_are_those_of_dp_accounting_in_both_directions():
 
 def test_epochs_of_batches_add_up():
     run = run_of("poisson")
-    event = da.SelfComposedDpEvent(BatchesDpEvent.of(run), run.epochs)
+    event = da.SelfComposedDpEvent(ShuffleDpEvent.of(run), run.epochs)
     accountant = ShufflePLDAccountant(ADDED, GRID).compose(event)
     assert run.at_target.lower <= accountant.get_epsilon(1e-6) <= run.at_target.upper + 2 * GRID
     exact = certified(accountant.ledger).epsilon(delta=1e-6)
@@ -279,7 +276,7 @@ def test_epochs_of_batches_add_up():
 
 @pytest.mark.parametrize("relation", [da.NeighboringRelation.REPLACE_ONE, ZEROED])
 def test_batches_count_under_their_own_relation_alone(relation):
-    event = BatchesDpEvent.of(run_of("poisson"))
+    event = ShuffleDpEvent.of(run_of("poisson"))
     for accountant in (
         ShufflePLDAccountant(relation, GRID),
         ShuffleRdpAccountant(neighboring_relation=relation),
@@ -365,20 +362,19 @@ def test_events_of_nested_tuples_and_numbers_of_numpy():
     ["k-rr", {3: 4}, {"name": object()}, {"name": b"k-rr"}, {"eps0": np.longdouble(1.0)}],
 )
 def test_events_take_plain_values_alone(wrong):
-    for kind in (ShuffleDpEvent, BatchesDpEvent):
-        with pytest.raises(sd.ParameterError, match="numbers, text, and lists"):
-            kind(wrong, 10)
+    with pytest.raises(sd.ParameterError, match="numbers, text, and lists"):
+        ShuffleDpEvent(wrong, 10)
 
 
 def test_events_of_batches_are_equal_by_all_their_numbers():
-    event = BatchesDpEvent.of(run_of("poisson"))
-    numpy = {**event.training, "noise": np.float64(event.training["noise"])}
-    numpy["batch"] = np.array(event.training["batch"])
-    same = BatchesDpEvent(numpy, event.n)
-    by_value = BatchesDpEvent({**numpy, "relation": run_of("poisson").relation}, event.n)
+    event = ShuffleDpEvent.of(run_of("poisson"))
+    numpy = {**event.mechanism, "noise": np.float64(event.mechanism["noise"])}
+    numpy["batch"] = np.array(event.mechanism["batch"])
+    same = ShuffleDpEvent(numpy, event.n)
+    by_value = ShuffleDpEvent({**numpy, "relation": run_of("poisson").relation}, event.n)
     assert same == by_value == event
     assert hash(same) == hash(by_value) == hash(event)
     assert same.accountant() == by_value.accountant() == event.accountant()
-    other = BatchesDpEvent({**numpy, "noise": np.nextafter(numpy["noise"], 9.0)}, event.n)
+    other = ShuffleDpEvent({**numpy, "noise": np.nextafter(numpy["noise"], 9.0)}, event.n)
     assert other != event
     assert other.whole != event.whole

@@ -5,12 +5,10 @@ events into a composition whose ends are certified.
 """
 
 from shuffledp.accounting.accountants import ShufflePLDAccountant, ShuffleRdpAccountant
-from shuffledp.accounting.batches import BatchesDpEvent
 from shuffledp.accounting.certified import certified
 from shuffledp.accounting.event import ShuffleDpEvent
 
 __all__ = [
-    "BatchesDpEvent",
     "ShuffleDpEvent",
     "ShufflePLDAccountant",
     "ShuffleRdpAccountant",

@@ -11,7 +11,6 @@ from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.pld.pld_privacy_accountant import PLDAccountant
 from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
 
-from shuffledp.accounting.batches import BatchesDpEvent
 from shuffledp.accounting.event import ShuffleDpEvent
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACEMENT, AddOrRemove, ReplaceSpecial
@@ -21,8 +20,6 @@ Problem = privacy_accountant.PrivacyAccountant.CompositionErrorDetails
 
 _SMALLEST_DELTA = 1e-13
 
-
-Event = ShuffleDpEvent | BatchesDpEvent
 # Our relation -> dp_accounting's name for it.
 _NAMES: dict[Any, Any] = {
     REPLACEMENT: Relation.REPLACE_ONE,
@@ -31,7 +28,7 @@ _NAMES: dict[Any, Any] = {
 }
 
 
-def _wrong_relation(event: Event, relation: Any) -> Problem | None:
+def _wrong_relation(event: ShuffleDpEvent, relation: Any) -> Problem | None:
     """Why the event may not be counted; None where it may."""
     kind, own = type(event).__name__, event.relation
     name = _NAMES.get(own)
@@ -69,7 +66,7 @@ class ShufflePLDAccountant(PLDAccountant):
         count: int,
         do_compose: bool,  # noqa: FBT001 (the base's)
     ) -> Problem | None:
-        if isinstance(event, Event):
+        if isinstance(event, ShuffleDpEvent):
             problem = _wrong_relation(event, self.neighboring_relation)
             if problem is None and do_compose and count:
                 self._pld = self._pld.compose(self._one(event).self_compose(count))
@@ -78,9 +75,9 @@ class ShufflePLDAccountant(PLDAccountant):
             return self._randomized_response(event, count, do_compose=do_compose)
         return super()._maybe_compose(event, count, do_compose)
 
-    def _one(self, event: Event) -> Any:
+    def _one(self, event: ShuffleDpEvent) -> Any:
         """The PLD of one event, made once."""
-        key = type(event), event.whole
+        key = event.whole
         if key not in self._known:
             grid = self._value_discretization_interval
             self._known[key] = event.pld(grid)
@@ -139,11 +136,11 @@ class ShuffleRdpAccountant(RdpAccountant):
         count: int,
         do_compose: bool,  # noqa: FBT001 (the base's)
     ) -> Problem | None:
-        if not isinstance(event, Event):
+        if not isinstance(event, ShuffleDpEvent):
             return super()._maybe_compose(event, count, do_compose)
         problem = _wrong_relation(event, self._neighboring_relation)
         if problem is None and do_compose and count:
-            key = type(event), event.whole
+            key = event.whole
             if key not in self._known:
                 self._known[key] = np.array(event.rdp(self._orders.tolist()))
             self._rdp = self._rdp + count * self._known[key]

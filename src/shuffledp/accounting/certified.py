@@ -6,7 +6,6 @@ from typing import Any
 
 from dp_accounting import dp_event
 
-from shuffledp.accounting.batches import BatchesDpEvent
 from shuffledp.accounting.event import ShuffleDpEvent
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.rounds import Composed, compose
@@ -15,12 +14,12 @@ Parts = list[tuple[Any, int]]
 
 
 def certified(event: dp_event.DpEvent) -> Composed:
-    """The composition of an event made of shuffle events, or of batches', with certified ends.
+    """The composition of an event made of shuffle events with certified ends.
 
     Parameters
     ----------
     event : DpEvent
-        ShuffleDpEvent, BatchesDpEvent, or ComposedDpEvent and SelfComposedDpEvent of such; an
+        ShuffleDpEvent, or ComposedDpEvent and SelfComposedDpEvent of such; an
         accountant's ``ledger``, for one.
 
     Raises
@@ -30,14 +29,12 @@ def certified(event: dp_event.DpEvent) -> Composed:
     """
     parts = _flat(event, 1)
     if not parts:
-        raise ParameterError("event: wanted at least one ShuffleDpEvent or BatchesDpEvent")
+        raise ParameterError("event: wanted at least one ShuffleDpEvent")
     return compose(parts)
 
 
 def _flat(event: dp_event.DpEvent, count: int) -> Parts:
     if isinstance(event, ShuffleDpEvent):
-        return [(event.accountant(), count)]
-    if isinstance(event, BatchesDpEvent):
         return [(part, each * count) for part, each in event.composed().parts]
     if isinstance(event, dp_event.NoOpDpEvent):
         return []
@@ -45,5 +42,5 @@ def _flat(event: dp_event.DpEvent, count: int) -> Parts:
         return _flat(event.event, count * event.count)
     if isinstance(event, dp_event.ComposedDpEvent):
         return [part for inner in event.events for part in _flat(inner, count)]
-    wanted = "ShuffleDpEvent, BatchesDpEvent, ComposedDpEvent or SelfComposedDpEvent"
+    wanted = "ShuffleDpEvent, ComposedDpEvent or SelfComposedDpEvent"
     raise rejected("event", event, wanted)

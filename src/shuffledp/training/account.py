@@ -14,7 +14,7 @@ from shuffledp.amplification.end import Certifier, End, bound_of
 from shuffledp.amplification.pairs import Pairs
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.bound import Bound, Theorem, with_lower_of
+from shuffledp.bound import Bound, Theorem, with_end_of
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.curves import Accountant
 from shuffledp.errors import rejected
@@ -172,7 +172,9 @@ class SGD(Accountant):
         if self.sampler is None or self._epoch_by_epoch():
             return found
         below = compose([self._summed()], rounds=self.epochs).bound(quantity, value)
-        return replace(with_lower_of(found, below), witness={**found.witness, **below.witness})
+        return replace(
+            with_end_of(found, below, "lower"), witness={**found.witness, **below.witness}
+        )
 
     def _from_pairs(self) -> bool:
         """One epoch, of which a pair of datasets is known; Poisson's steps are composed."""

@@ -16,7 +16,7 @@ from shuffledp import _check, theorems
 from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.arithmetic.balls import arb, float_above
-from shuffledp.bound import Bound, Theorem, with_lower_of, with_upper_of
+from shuffledp.bound import Bound, Theorem, with_end_of
 from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
@@ -84,12 +84,12 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
             if other.upper < found.upper and other.upper_theorem is not None:
                 theorem = theorems.SUMS_OF_MESSAGES.with_step(other.upper_theorem)
                 other = replace(other, upper_theorem=theorem)
-                found = replace(with_upper_of(found, other), notes=other.notes)
+                found = replace(with_end_of(found, other, "upper"), notes=other.notes)
         for composed, witness in self._falling_and_rising():
             lower = composed.bound(quantity, value)
             if lower.lower > found.lower:
                 found = replace(
-                    with_lower_of(found, lower),
+                    with_end_of(found, lower, "lower"),
                     lower_theorem=self.attained,
                     witness={**found.witness, "lower": witness},
                 )
