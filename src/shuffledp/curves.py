@@ -213,7 +213,7 @@ def _described(source: Any) -> str:
 
 def _mechanism(source: Any) -> str:
     own = getattr(source, "source", getattr(source, "mechanism", None))
-    return getattr(own, "name", type(source).__name__.lower())
+    return getattr(own, "name", type(getattr(source, "seen", source)).__name__.lower())
 
 
 def _given(name: str, values: Iterable[float] | None) -> list[float] | None:

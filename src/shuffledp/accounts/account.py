@@ -64,7 +64,7 @@ class Account(Accountant):
             return self.seen.source
         if isinstance(self.seen, Sums):
             return self.seen.mechanism
-        raise rejected("groups", "given", "one mechanism, of which there is a source")
+        raise AttributeError("source: groups have mechanisms of their own")
 
     @property
     def eps0(self) -> float:
