@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from shuffledp.amplification.analyses import UNCERTIFIED, Analysis, analyses
+from shuffledp.amplification.messages import Messages
 from shuffledp.bound import Bound, outward
 from shuffledp.errors import NotCertified
 from shuffledp.published import FORMULAS, Estimate, Formula
@@ -163,22 +164,7 @@ def _shown(row: Row) -> tuple[str, str, str, str, str]:
     )
 
 
-class _Accountant(Protocol):
-    """What a comparison needs of ``Shuffled``."""
-
-    @property
-    def n(self) -> int: ...
-
-    def uses(self, key: str) -> bool:
-        """Whether the analysis is one of those that the best is taken of."""
-        ...
-
-    def among(self, n: int) -> Any:
-        """A copy without anything cached."""
-        ...
-
-
-def compare(accountant: _Accountant, *, delta: float, slow: bool) -> Comparison:
+def compare(accountant: Messages, *, delta: float, slow: bool) -> Comparison:
     """Run every analysis on a copy of its own, so that times are from scratch.
 
     Parameters
@@ -202,7 +188,7 @@ def compare(accountant: _Accountant, *, delta: float, slow: bool) -> Comparison:
     return Comparison(delta, accountant.n, tuple(_with_factor(row, best[row.end]) for row in rows))
 
 
-def _row(accountant: _Accountant, analysis: Analysis | Formula, delta: float, *, slow: bool) -> Row:
+def _row(accountant: Messages, analysis: Analysis | Formula, delta: float, *, slow: bool) -> Row:
     if analysis.slow and not slow and not accountant.uses(analysis.key):
         note = "not run: its cost grows with n (ask for slow)"
         return Row(analysis, analysis.end, None, None, None, note)
@@ -217,7 +203,7 @@ def _row(accountant: _Accountant, analysis: Analysis | Formula, delta: float, *,
     for end, certified in attempts:
         started = time.process_time()
         try:
-            asked: Any = fresh.estimate if not certified else fresh.by_analysis
+            asked = fresh.by_analysis if certified else fresh.estimate
             found = asked("epsilon", delta, analysis.key)
         except NotCertified as error:
             note = str(error)
