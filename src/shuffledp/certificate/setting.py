@@ -102,6 +102,8 @@ class Setting:
     @cached_property
     def source(self) -> Deployed:
         """The same as the object that bounds are asked of."""
+        if self.sums is not None:
+            return self.sums.mechanism
         return cast("Deployed", self.one.accountant(1).source)
 
     @property
