@@ -42,7 +42,7 @@ def binary_laws(eps0, n):
 
 def stolen_round(one):
     """By the blanket and label stealing, although all data sets are few enough to be searched."""
-    best = Best(one.source, one.n, rtol=one.rtol, trust="all")
+    best = Best(one.source, one.n, rtol=one.seen.rtol, trust="all")
     return round_of(
         one.source,
         [upper for _, upper in best.asked("upper", None) if upper.profiles],
@@ -50,7 +50,7 @@ def stolen_round(one):
         label="stolen",
         eps0=one.eps0,
         n=one.n,
-        rtol=one.rtol,
+        rtol=one.seen.rtol,
         key="stolen",
     )
 
