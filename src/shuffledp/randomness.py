@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import bisect
-import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
-from shuffledp import _special as special
+from shuffledp.arithmetic.balls import arb, ctx
 
 Words = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
@@ -21,9 +21,10 @@ Octets = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[Any]
 
 _TWO_64 = 2**64
-_MOST_ZEROS = 900
 # Digits of a probability that is said to be exact: below the smallest positive float.
 BITS = 1280
+# Binary digits by which a level is evaluated more precisely than a number is known.
+_MORE = 64
 
 
 class Choice:
@@ -43,19 +44,12 @@ class Choice:
 class RandomSource(ABC):
     """A stream of uniform 64-bit words, and the laws that samplers draw from.
 
-    Discrete draws are exact (``coins``, ``choose``, ``below``) or up to 2^-64 (``bernoulli``).
+    Discrete draws are exact: to 2^-1280 (``coins``, ``choose``), or without any error (``below``).
     """
 
     @abstractmethod
     def words(self, size: int) -> Words:
         """Independent uniform 64-bit words, shape (size,)."""
-
-    def bernoulli(self, p: float | Floats, size: int) -> npt.NDArray[np.bool_]:
-        """True with probability p, rounded to a multiple of 2^-64 (floor)."""
-        threshold = np.floor(np.clip(np.asarray(p, dtype=np.longdouble), 0, 1) * _TWO_64)
-        certain = threshold >= _TWO_64
-        limit = np.where(certain, 0, threshold).astype(np.uint64)
-        return (self.words(size) < limit) | certain
 
     def octets(self, size: int) -> Octets:
         """Independent uniform bytes, shape (size,)."""
@@ -123,47 +117,6 @@ class RandomSource(ABC):
         """Uniform on (0, 1): odd multiples of 2^-53, all of them floats, never an end point."""
         return ((self.words(size) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
-    def fine_unit(self, size: int) -> Floats:
-        """Uniform on (0, 1), small numbers to 52 digits of their own: for the tails of inversion.
-
-        A number is in [2^-k, 2^-(k-1)) with probability 2^-k, k leading zeros less one, and
-        there one of 2^51 middles of even steps, all of them floats.
-        """
-        zeros = np.zeros(size, dtype=np.int64)
-        open_ = np.arange(size)
-        while open_.size:
-            drawn = self.words(open_.size)
-            # frexp of the high and the low half: exact, as a word has too many digits for a float.
-            high, low = drawn >> np.uint64(32), drawn & np.uint64(2**32 - 1)
-            digits = np.where(high > 0, 32 + np.frexp(high.astype(np.float64))[1], 0)
-            digits = np.where(high > 0, digits, np.frexp(low.astype(np.float64))[1])
-            zeros[open_] += 64 - digits
-            open_ = open_[drawn == 0]
-            if int(zeros.max(initial=0)) > _MOST_ZEROS:
-                break
-        part = ((self.words(size) >> np.uint64(13)).astype(np.float64) + 0.5) * 2.0**-51
-        return np.ldexp(1.0 + part, -1 - np.minimum(zeros, _MOST_ZEROS).astype(np.intc))
-
-    def normal(self, size: int) -> Floats:
-        """Standard normal by inversion."""
-        return special.ndtri(self.unit(size))
-
-    def fine_normal(self, size: int) -> Floats:
-        """Standard normal by inversion, numbers next to 0 and far out to 52 digits of their own."""
-        part = self.fine_unit(size)
-        near = math.sqrt(2.0) * special.erfinv(0.5 * part)
-        distance = np.where(self.coins(b"\x80", size), near, -special.ndtri(0.25 * part))
-        return np.where(self.coins(b"\x80", size), distance, -distance)
-
-    def exponential(self, size: int) -> Floats:
-        """Exponential with mean 1 by inversion."""
-        return -np.log(self.unit(size))
-
-    def laplace(self, size: int) -> Floats:
-        """Laplace with scale 1."""
-        sign = np.where(self.bernoulli(0.5, size), 1.0, -1.0)
-        return sign * self.exponential(size)
-
     def permutation(self, size: int) -> Integers:
         """A uniform permutation of 0 .. size-1, by sorting words (ties are drawn again)."""
         while True:
@@ -172,6 +125,42 @@ class RandomSource(ABC):
             sorted_keys = keys[order]
             if not bool((sorted_keys[1:] == sorted_keys[:-1]).any()):
                 return order.astype(np.int64)
+
+
+class Uniform:
+    """A number in [0, 1] that is known to as many binary digits as questions have asked for.
+
+    Parameters
+    ----------
+    word : int
+        Its first 64 digits.
+    source : RandomSource
+        Where further words come from.
+    """
+
+    def __init__(self, word: int, source: RandomSource) -> None:
+        self._digits, self._size, self._source = word, 64, source
+
+    def ball(self) -> arb:
+        """The number, known to as many digits as the working precision has."""
+        while self._size < ctx.prec:
+            self._extend()
+        return (self._digits + arb(0.5, 0.5)) / arb(2) ** self._size
+
+    def below(self, level: Callable[[], arb]) -> bool:
+        """Whether the number is below a level, evaluated at the precision that settles it."""
+        while True:
+            with ctx.workprec(self._size + _MORE):
+                scaled = level() * arb(2) ** self._size
+                if scaled >= self._digits + 1:
+                    return True
+                if scaled <= self._digits:
+                    return False
+            self._extend()
+
+    def _extend(self) -> None:
+        self._digits = self._digits << 64 | int(self._source.words(1)[0])
+        self._size += 64
 
 
 class SystemSource(RandomSource):

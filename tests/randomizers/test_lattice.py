@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +12,6 @@ import shuffledp as sd
 from enumerated import ball, exponential, worst_delta
 from laws import law_of
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.randomizers import exact
-from shuffledp.randomness import SeededSource
 
 DL, DG = sd.DiscreteLaplace, sd.DiscreteGaussian
 SMALL = [
@@ -233,40 +230,6 @@ def test_sampler_against_the_law(randomizer, x):
     chances[[0, -1]] += tails
     clipped = np.clip(reports, low, high)
     assert fits(np.bincount(clipped - low, minlength=outputs.size), chances) > LEAST_P_VALUE
-
-
-def test_digits_settle_what_floats_do_not(monkeypatch):
-    """Every decision by digits: the same law."""
-    monkeypatch.setattr(exact, "_DOUBT", 2.0)
-    found = exact.discrete_gaussian(1.7, 1000, SeededSource(3))
-    chances = np.array([float(pmf(DG(top=1, sigma=1.7), int(k))) for k in range(-12, 13)])
-    assert fits(np.bincount(np.clip(found, -12, 12) + 12, minlength=25), chances) > LEAST_P_VALUE
-
-
-def test_floats_and_digits_agree():
-    """One and the same draw decided both ways, far from the doubt."""
-    rng = np.random.default_rng(5)
-    k = rng.integers(0, 12, 300)
-    coin = rng.integers(0, 2**64 - 1, 300, dtype=np.uint64)
-
-    class Fixed(SeededSource):
-        def words(self, size):
-            return coin[:size]
-
-    kept = exact._kept(k, 2.3, 3, Fixed(0))
-    for i in range(300):
-        chance = float((-((arb(int(k[i])) - ball(2.3) ** 2 / 3) ** 2) / (2 * ball(2.3) ** 2)).exp())
-        if abs(chance - float(coin[i]) * 2.0**-64) > 1e-9:
-            assert kept[i] == (float(coin[i]) * 2.0**-64 < chance)
-            settled = exact._settled(int(k[i]), int(coin[i]), Fraction(2.3), 3, SeededSource(1))
-            assert settled == kept[i]
-
-
-def test_geometric_digits():
-    found = exact.geometric(Decimal("0.3"), 40_000, SeededSource(8))
-    a = math.exp(-0.3)
-    chances = [(1 - a) * a**k for k in range(30)] + [a**30]
-    assert fits(np.bincount(np.minimum(found, 30), minlength=31), chances) > LEAST_P_VALUE
 
 
 @pytest.mark.parametrize("randomizer", [*SMALL[:5], *SMALL[6:9]], ids=repr)

@@ -17,7 +17,7 @@ DISTANCES = [1e-18, 1e-15, 2.0**-49, 1e-12, 1e-9, 1e-5, 0.1]
 
 
 def steps_of(randomizer):
-    return 1 << randomizer._bits
+    return 1 << randomizer.bits
 
 
 def local_loss(randomizer, x0, x1):
@@ -64,8 +64,8 @@ class OneCoin:
     def __init__(self, level):
         self.level = level
 
-    def bernoulli(self, chances, size):
-        return (np.broadcast_to(chances, size) > self.level).astype(np.int64)
+    def words(self, size):
+        return np.full(size, int(self.level * 2.0**64), dtype=np.uint64)
 
 
 @pytest.mark.many(4)
@@ -97,7 +97,7 @@ def test_neighbours_stay_within_the_separation(scale, distance):
 def test_vectors_stay_within_the_separation():
     for d in (2, 5, 16):
         randomizer = sd.LaplaceBall(d=d, scale=0.5, distance=1e-6)
-        step = 2.0 * randomizer.radius / randomizer._steps
+        step = 2.0 * randomizer.radius / randomizer.steps
         least = (randomizer.distance + 2.0 * math.sqrt(d) * step) / randomizer.scale
         assert randomizer.local_epsilon(1e-6) >= least
 

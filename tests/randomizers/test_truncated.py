@@ -217,3 +217,30 @@ def test_bad_values():
             randomizer.aggregate(np.array([7.0]))
         with pytest.raises(sd.ParameterError, match="input"):
             blanket_pair(randomizer, 0.0, 2.0)
+
+
+@pytest.mark.parametrize(("eps0", "margin"), [(1.0, 0.5), (8.0, 0.1), (0.01, 0.3), (3.0, 1e6)])
+def test_truncated_laplace_is_truncated_laplace(eps0, margin):
+    mechanism = sd.TruncatedLaplace(eps0=eps0, margin=margin)
+    reports = mechanism.simulate(np.full(100_000, 0.3), seed=2)
+    low, high = -margin, 1.0 + margin
+
+    def integral(z):
+        below = np.exp(-eps0 * (0.3 - np.minimum(z, 0.3))) - math.exp(-eps0 * (0.3 - low))
+        return below - np.expm1(-eps0 * (np.maximum(z, 0.3) - 0.3))
+
+    assert low - 1e-6 <= reports.min() <= reports.max() <= high + 1e-6
+    found = stats.kstest(reports, lambda z: integral(z) / integral(np.array(high)))
+    assert found.pvalue > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("eps0", "low", "margin"), [(1e-9, 0.0, 1000.03), (1e-9, -1.0, 2020.06), (1e-6, 0.0, 1.00003)]
+)
+def test_reports_are_in_the_interval(eps0, low, margin):
+    """The middle of a cell that is partly inside was beyond: the estimator refused them all."""
+    mechanism = sd.TruncatedLaplace(eps0=eps0, low=low, margin=margin)
+    reports = mechanism.simulate(np.full(500_000, 0.5), seed=1)
+    assert low - margin <= reports.min() <= reports.max() <= 1.0 + margin
+    # So many users have some of them next to the ends.
+    assert math.isfinite(mechanism.estimate(reports).mean)

@@ -100,6 +100,12 @@ class Noise:
         b = None if right is None else root * (right - centre)
         return height * _erf_difference(a, b)
 
+    def beyond(self, x: arb, distance: arb) -> arb:
+        """P(report > x + distance) of the input x; the distance's sign is known."""
+        if distance >= 0:
+            return self.integral(self.line(x, x + 1), x + distance, self.right)
+        return 1 - self.integral(self.line(x, x - 1), self.left, x + distance)
+
 
 def check_inputs(noise: HasInterval, inputs: Sequence[float]) -> list[arb]:
     """Return the inputs as exact balls, within the interval."""

@@ -18,9 +18,19 @@ from shuffledp.errors import NotCertified
 from .outputs import Law, OutputClass, check_inputs, rational_ball
 from .record import Masses
 
-__all__ = ["gaussian_law", "geometric_law", "staircase_labels", "staircase_law"]
+__all__ = [
+    "gaussian_law",
+    "gaussian_tail",
+    "geometric_law",
+    "geometric_tail",
+    "staircase_labels",
+    "staircase_law",
+    "staircase_tail",
+]
 
 _MOST_CLASSES = 6_000
+# Terms of a sum over the integers: 24 deviations of the widest discrete Gaussian noise.
+_MOST_TERMS = 2_000_000
 # Where nothing is said of how much may be cut off.
 _LOG_CUT = -60.0
 
@@ -28,6 +38,11 @@ _LOG_CUT = -60.0
 def _few(name: str, classes: int) -> None:
     if classes > _MOST_CLASSES:
         raise NotCertified(f"{name}: more than {_MOST_CLASSES:,} classes of outputs")
+
+
+def geometric_tail(rate: arb, k: int) -> arb:
+    """P(K >= k) = a^k/(1 + a), k >= 0, a = e^-rate."""
+    return (-rate * k).exp() / (1 + (-rate).exp())
 
 
 def geometric_law(top: int, eps0: arb, inputs: Sequence[Any]) -> Law:
@@ -40,9 +55,8 @@ def geometric_law(top: int, eps0: arb, inputs: Sequence[Any]) -> Law:
     a = (-eps0 / top).exp()
 
     def mass(x: int, y: int) -> arb:
-        # P(K >= k) = a^k/(1 + a) for k >= 0.
         if y in (0, top):
-            return a ** abs(y - x) / (1 + a)
+            return geometric_tail(eps0 / top, abs(y - x))
         return (1 - a) / (1 + a) * a ** abs(y - x)
 
     law = []
@@ -97,6 +111,12 @@ def gaussian_law(
     return law
 
 
+def gaussian_tail(sigma: arb, k: int) -> arb:
+    """P(K >= k), k >= 0, of f(k) proportional to e^(-k^2/(2 sigma^2))."""
+    half = 1 / (2 * sigma * sigma)
+    return _beyond(k, half) / (1 + 2 * _beyond(1, half))
+
+
 def _beyond(first: int, half: arb) -> arb:
     """Sum over k >= first >= 0 of e^(-half k^2), the rest by a geometric series."""
     total, k = arb(0), first
@@ -108,7 +128,7 @@ def _beyond(first: int, half: arb) -> arb:
         if rest < total * 2.0**-400 or rest < 2.0**-20000:
             return total + arb(0, rest.upper()) / 2 + rest / 2
         k += 1
-        if k - first > 100 * _MOST_CLASSES:
+        if k - first > _MOST_TERMS:
             raise NotCertified("discrete-gaussian: sigma is too large for the verifier")
 
 
@@ -119,8 +139,7 @@ def staircase_law(eps0: arb, g: Fraction, places: Sequence[Fraction]) -> Law:
     2 a (g + b (1 - g))/(1 - b) = 1. Beyond [0, 1] one unit farther multiplies all densities by b:
     one unit on either side stands for all, with masses over 1 - b. Places are the inputs.
     """
-    b = (-eps0).exp()
-    a = (1 - b) / (2 * (rational_ball(g) + b * rational_ball(1 - g)))
+    b, a = (-eps0).exp(), _staircase_top(eps0, g)
     ends = [Fraction(0), Fraction(1)]
     cuts = {Fraction(v, 2) for v in range(-2, 5)}
     for x in (*places, *ends):
@@ -141,6 +160,21 @@ def staircase_law(eps0: arb, g: Fraction, places: Sequence[Fraction]) -> Law:
         OutputClass(mass, tuple(mass * (eps0 * k).exp() for k in key), tuple(eps0 * k for k in key))
         for key, mass in merged.items()
     ]
+
+
+def staircase_tail(eps0: arb, g: Fraction, z: Fraction) -> arb:
+    """P(Z > z), z >= 0: what is left of the step that z is on, and the steps beyond it."""
+    b, k = (-eps0).exp(), math.floor(z)
+    high, low = max(g - (z - k), Fraction(0)), min(1 - g, 1 - (z - k))
+    own = _staircase_top(eps0, g) * (rational_ball(high) + b * rational_ball(low))
+    # All steps from k + 1 on, on one side: b^(k + 1)/2.
+    return b**k * (own + b / 2)
+
+
+def _staircase_top(eps0: arb, g: Fraction) -> arb:
+    """a, the density at 0."""
+    b = (-eps0).exp()
+    return -(-eps0).expm1() / (2 * (rational_ball(g) + b * rational_ball(1 - g)))
 
 
 def _steps(z: Fraction, g: Fraction) -> int:

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.outputs import rational_ball
 from shuffledp.ball.record import WorstPairs
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.noise import Cells, bits_for, middles, plus, to_lattice
+from shuffledp.randomizers.noise import (
+    Cells,
+    SymmetricCells,
+    around,
+    bits_for,
+    draw,
+    to_lattice,
+)
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import END_POINTS
 
 # Binary digits by which the lattice of reports is finer than the noise and the interval.
 _FINER = 32
-
-
-def finite_reports(reports: ArrayLike) -> Floats:
-    """Reports that may be any finite number, as they are."""
-    return real_values(reports, -np.finfo(float).max, np.finfo(float).max, name="reports")
+# Noise is farther out than that with this probability: no report is.
+_NEVER = 1e-300
 
 
 class IntervalNoise(MeanRandomizer):
@@ -32,11 +41,10 @@ class IntervalNoise(MeanRandomizer):
     points are the worst pair of the blanket bound.
 
     Reports are float64: middles of the cells of a lattice that is at least 2^32 times finer than
-    the noise and the interval. Values are rounded to it at random, without bias; the cell that the
-    noise falls in is drawn from its exact probabilities, up to 2^-1280, and added to the value's
-    as a whole number of any size. A report is a function of this sum, which is a function of an
-    ideal report: bounds hold for what is run (docs/theory.md, Lemma R2). Where a float has fewer
-    digits than the sum, from 2^53 cells on, it is the sum that is rounded and never a part of it.
+    the noise, low and high being points of it. Values are rounded to it at random, without bias;
+    the cell that the noise falls in has exactly its probability (see ``randomizers.noise``). Of
+    sums from 2^36 cells on the first 36 binary digits are sent. So a report is a function of an
+    ideal report: bounds hold for what is run (docs/theory.md, Lemma R2).
     """
 
     low: float
@@ -57,27 +65,80 @@ class IntervalNoise(MeanRandomizer):
         return 64.0
 
     @abstractmethod
-    def _noise_cells(self, bits: int, size: int, source: RandomSource) -> Cells:
-        """Cells of width 2^-bits (high - low) that draws of Z fall in."""
+    def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
+        """The size with P(|Z| > size) = tail, and its error if ``tail`` has a relative one.
+
+        Both in units of high - low; floats that propose what ``tail`` decides.
+        """
+
+    def tail(self, size: Fraction) -> arb:
+        """P(Z > size), size > 0 in units of high - low, by the law in balls."""
+        noise = self.added_noise()
+        if noise is None:
+            raise self._without("a tail of its noise")
+        return noise.beyond(noise.low, rational_ball(size) * (noise.high - noise.low))
 
     @property
     @abstractmethod
     def _finest(self) -> float:
         """(high - low)/(smallest feature of the noise)."""
 
+    @property
+    def bits(self) -> int:
+        """The lattice has 2^bits steps from low to high."""
+        return bits_for(self._finest, _FINER)
+
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return real_values(values, self.low, self.high)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        bits = bits_for(self._finest, _FINER)
-        length = self.high - self.low
-        reports = np.empty(len(values))
-        for users in blocks(len(values)):
-            place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
-            noise = self._noise_cells(bits, len(place), source)
-            cells = plus(to_lattice(place, 1 << bits, source), noise)
-            reports[users] = self.low + length * middles(cells, bits)
-        return reports
+        return self.sample_on(self.bits, values, source)
+
+    def sample_on(self, bits: int, values: np.ndarray, source: RandomSource) -> Reports:
+        """Reports on a lattice of 2^bits steps from low to high."""
+        law = NoiseCells(self, bits)
+        return lattice_reports(lambda _: law, bits, (self.low, self.high), values, source)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
-        return finite_reports(reports)
+        """Reports that the noise can reach."""
+        size = float(self.inverse_tail(np.array([_NEVER]), np.zeros(1))[0][0])
+        reach = (self.high - self.low) * (size + 1.0)
+        return real_values(reports, self.low - reach, self.high + reach, name="reports")
+
+
+def lattice_reports(
+    law: Callable[[Floats], Cells],
+    bits: int,
+    ends: tuple[float, float],
+    values: np.ndarray,
+    source: RandomSource,
+) -> Floats:
+    """Values between two ends, on a lattice of 2^bits steps, and noise in cells of it.
+
+    The law is that of the noise of values in given cells.
+    """
+    low, length, steps = ends[0], ends[1] - ends[0], 1 << bits
+    reports = np.empty(len(values))
+    for users in blocks(len(values)):
+        place = np.clip((values[users] - low) / length, 0.0, 1.0)
+        own = to_lattice(place, steps, source)
+        sums = draw(law(own), own, source)
+        reports[users] = low + length * (sums / steps)
+    return reports
+
+
+@dataclass(frozen=True)
+class NoiseCells(SymmetricCells):
+    """Cells of width 2^-bits (high - low) of a mechanism's noise."""
+
+    mechanism: IntervalNoise
+    bits: int
+
+    def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
+        """By the inverse in units of the interval."""
+        size, error = self.mechanism.inverse_tail(tail, doubt)
+        return around(size * 2.0**self.bits, error * 2.0**self.bits)
+
+    def beyond(self, j: int) -> arb:
+        """By the mechanism's own tail."""
+        return self.mechanism.tail(Fraction(j, 1 << self.bits))

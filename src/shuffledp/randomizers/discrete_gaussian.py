@@ -14,19 +14,13 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
-from shuffledp.ball.lattice import gaussian_law
+from shuffledp.ball.lattice import gaussian_law, gaussian_tail
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.record import Others
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Number, Switch, Whole
-from shuffledp.randomizers.exact import discrete_gaussian
-from shuffledp.randomizers.lattice import (
-    Integers,
-    LatticeNoise,
-    Top,
-)
+from shuffledp.randomizers.lattice import LatticeNoise, Top
 from shuffledp.randomizers.means import Floats
-from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SHIFTED_TRIPLES
 
 U = UNIT_ROUNDOFF
@@ -65,7 +59,7 @@ class DiscreteGaussian(LatticeNoise):
     Notes
     -----
     Canonne, Kamath, Steinke 2020. At most 4 million integers (top + 75 sigma). Reports are int64,
-    drawn exactly (to 2^-1280).
+    drawn with exactly their probabilities.
     """
 
     name: ClassVar[str] = "discrete-gaussian"
@@ -168,8 +162,17 @@ class DiscreteGaussian(LatticeNoise):
         k = np.arange(mass.size, dtype=np.float64)
         return 2.0 * math.fsum(k * k * mass)
 
-    def _noise(self, size: int, source: RandomSource) -> Integers:
-        return discrete_gaussian(self.sigma, size, source)
+    def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
+        """How many k >= 1 have 2 P(K >= k) above ``tail``, by a table."""
+        tails = _tails(self.sigma, self._reach)
+        doubt = doubt + self._rel + tails.size * U
+        least = np.searchsorted(-tails, -tail * (1.0 + doubt))
+        most = np.searchsorted(-tails, -tail * (1.0 - doubt))
+        return least.astype(np.float64), most.astype(np.float64)
+
+    def beyond(self, j: int) -> arb:
+        """The sum of the masses from j on, over all."""
+        return gaussian_tail(arb(self.sigma), j)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         if self.clamped:
@@ -184,6 +187,14 @@ def _masses(sigma: float, reach: int) -> Array:
     mass = np.exp(np.maximum(-0.5 * (k / sigma) ** 2 - _log_norm(sigma), -745.0))
     mass.setflags(write=False)
     return mass
+
+
+@lru_cache(maxsize=8)
+def _tails(sigma: float, reach: int) -> Array:
+    """2 P(K >= k) for k = 1 .. reach, summed from the smallest mass on."""
+    tails = 2.0 * np.cumsum(_masses(sigma, reach)[:0:-1])[::-1]
+    tails.setflags(write=False)
+    return tails
 
 
 @lru_cache(maxsize=8)

@@ -11,23 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.lattice import geometric_law
+from shuffledp.ball.lattice import geometric_law, geometric_tail
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.record import Others
+from shuffledp.errors import NotCertified
 from shuffledp.mechanism import LocalEpsilon, Switch
-from shuffledp.randomizers.exact import two_sided_geometric
-from shuffledp.randomizers.lattice import (
-    Integers,
-    LatticeNoise,
-    Top,
-)
+from shuffledp.randomizers.lattice import LatticeNoise, Top
 from shuffledp.randomizers.means import Floats
-from shuffledp.randomizers.noise import check_step
-from shuffledp.randomness import RandomSource
+from shuffledp.randomizers.noise import around
 from shuffledp.theorems import SHIFTED_TRIPLES
 
-U = UNIT_ROUNDOFF
+# Reports are int64: noise of 890 of these scales is below 2^62.
+_LEAST_RATE = 2.0**-52
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +48,8 @@ class DiscreteLaplace(LatticeNoise):
 
     Notes
     -----
-    Ghosh, Roughgarden, Sundararajan 2009. Reports are int64, drawn from their exact probabilities
-    (to 2^-1280).
+    Ghosh, Roughgarden, Sundararajan 2009. Reports are int64, drawn with exactly their
+    probabilities.
     """
 
     name: ClassVar[str] = "discrete-laplace"
@@ -98,16 +93,21 @@ class DiscreteLaplace(LatticeNoise):
         root = 2.0 * math.sinh(0.5 * self.rate)
         return 1.0 / root / root if root > 0.0 else math.inf
 
-    def _noise(self, size: int, source: RandomSource) -> Integers:
-        self._sampled()
-        return two_sided_geometric(self.eps0, self.top, size, source)
+    def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
+        """2 P(K >= k) = 2 a^k/(1 + a), solved for k."""
+        if not self.rate >= _LEAST_RATE:
+            msg = (
+                f"{self.name}: eps0/top = {self.rate:g}: no sampler below 2^-52: reports are int64"
+            )
+            raise NotCertified(msg)
+        place = (math.log1p(math.tanh(0.5 * self.rate)) - np.log(tail)) / self.rate
+        return around(place, doubt / self.rate)
 
-    def _sampled(self) -> None:
-        """NotCertified where there are no reports: there is nothing to estimate from either."""
-        check_step(self.name, "eps0/top", self.rate)
+    def beyond(self, j: int) -> arb:
+        """a^j/(1 + a)."""
+        return geometric_tail(arb(self.eps0) / self.top, j)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
-        self._sampled()
         column = self._reports(reports)
         if not self.clamped:
             return column

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.ball.record import WorstPairs
-from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Positive, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.gaussian import Gaussian
@@ -27,7 +26,9 @@ from shuffledp.randomness import RandomSource
 from shuffledp.theorems import ANTIPODAL
 
 _LARGEST_RATIO = 20.0
-_FEWEST_STEPS = 2.0**20
+# The lattice of each coordinate has 2^40 steps from -radius to radius, so that the ball of the law
+# is hardly larger than that of the values.
+_BITS = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,11 +97,7 @@ class GaussianBall(MeanRandomizer):
     @property
     def grown(self) -> float:
         """Radius of the ball that holds all rounded values."""
-        try:
-            steps = float(self.line._lattice[1])  # noqa: SLF001 (the lattice that is run)
-        except NotCertified:
-            steps = _FEWEST_STEPS  # no sampler
-        return grown_radius(self, steps)
+        return grown_radius(self, 2.0**_BITS)
 
     def worst_pairs(self) -> WorstPairs:
         """Antipodal points; mirrored, the other direction has the same law."""
@@ -128,8 +125,7 @@ class GaussianBall(MeanRandomizer):
         reports = np.empty(values.shape)
         for users in blocks(len(values), self.d):
             flat = np.clip(values[users], -self.radius, self.radius).ravel()
-            made = self.line._sample(flat, source)  # noqa: SLF001 (coordinate by coordinate)
-            reports[users] = made.reshape(-1, self.d)
+            reports[users] = self.line.sample_on(_BITS, flat, source).reshape(-1, self.d)
         return reports
 
     def _unbiased(self, reports: ArrayLike) -> Floats:

@@ -7,28 +7,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar
 
-from numpy.typing import ArrayLike
+import numpy as np
 
 from shuffledp import _check
 from shuffledp import _special as special
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.noises import generalized_noise
+from shuffledp.ball.outputs import rational_ball
 from shuffledp.ball.power import PowerNoise as PowerDensity
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
 from shuffledp.randomizers.additive import IntervalNoise
-from shuffledp.randomizers.noise import Cells
-from shuffledp.randomizers.power_cells import pieces_of, power_cells
+from shuffledp.randomizers.gamma import gamma_power
+from shuffledp.randomizers.noise import Floats
 from shuffledp.randomizers.power_renyi import power_renyi
-from shuffledp.randomizers.values import real_values
-from shuffledp.randomness import BITS, RandomSource
 
 U = UNIT_ROUNDOFF
 _LEAST_SHAPE, _LARGEST_SHAPE = 1.0 / 32.0, 1000.0
 _LARGEST_DISTANCE = 1e4
-# The sampler leaves out what is beyond the last digit of an exact probability.
-_LEAST_LOG = -BITS * math.log(2.0)
-# Of the reach of reports: rounding of a power, of a sum, and of the report itself is far less.
-_ROOM = 1e-9
 _ROUNDS = 50
 _LARGEST_LOG = 600.0
 _GAUSSIAN_SHAPE = 2.0
@@ -46,8 +42,8 @@ class GeneralizedGaussian(IntervalNoise):
     u < v for every b > 0: its derivative is b (|y - u|^{b-1} + |y - v|^{b-1}) up to the sign in
     between, and b times the difference of two powers of which one is always the larger outside.
 
-    Reports are float64: middles of the cells of a lattice that value and noise fall in, drawn from
-    their exact probabilities and added as whole numbers (see ``randomizers.power_cells``).
+    Reports are float64: middles of the cells of a lattice that value and noise fall in, drawn with
+    exactly their probabilities (see ``randomizers.noise``).
 
     Parameters
     ----------
@@ -134,30 +130,16 @@ class GeneralizedGaussian(IntervalNoise):
 
     @property
     def _finest(self) -> float:
-        return self.distance * max(1.0, self.shape)
+        return self.distance
 
-    def _noise_cells(self, bits: int, size: int, source: RandomSource) -> Cells:
-        step = (Fraction(self.high) - Fraction(self.low)) / Fraction(self.scale) / 2**bits
-        farthest, _ = _tail_level(self.shape, _LEAST_LOG)
-        return power_cells(self.shape, pieces_of(self.shape, step, farthest), size, source)
+    def tail(self, size: Fraction) -> arb:
+        """Half the regularised upper incomplete gamma function."""
+        noise = self.added_power()
+        return noise.beyond(rational_ball(size) * (noise.high - noise.low))
 
-    def _unbiased(self, reports: ArrayLike) -> Array:
-        """Reports that the sampler can make; the lattice's cells and rounding have more room."""
-        level, _ = _tail_level(self.shape, _LEAST_LOG)
-        reach = level ** (1.0 / self.shape) * self.scale * (1.0 + _ROOM) + (self.high - self.low)
-        return real_values(reports, self.low - reach, self.high + reach, name="reports")
-
-
-def _tail_level(shape: float, least: float) -> tuple[float, float]:
-    """L with log P((|Z|/s)^b > L) <= least, and the bound on it.
-
-    Gamma(a, L) <= e^-L L^{a-1} / (1 - (a-1)_+/L) for L > a - 1.
-    """
-    a = 1.0 / shape
-    level = max(600.0, 2.0 * a)
-    while True:
-        grown = (a - 1.0) * math.log(level) - math.log1p(-max(a - 1.0, 0.0) / level)
-        log_tail = grown - level - math.lgamma(a)
-        if log_tail <= least:
-            return level, log_tail
-        level += 1.0
+    def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
+        """L^(1/b) scales, L a Gamma(1/b) number: their density is e^-L/Gamma(1 + 1/b)."""
+        a = 1.0 / self.shape
+        size, error = gamma_power(a, a, tail)
+        slope = tail * np.exp(size**self.shape) * math.gamma(1.0 + a)
+        return size / self.distance, (doubt * slope + error * size) / self.distance

@@ -9,41 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.ball.densities import Noise
 from shuffledp.ball.noises import laplace_noise
 from shuffledp.ball.record import Others, WorstPairs
-from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Switch
-from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.means import MeanRandomizer
-from shuffledp.randomizers.noise import (
-    bits_for,
-    laplace_cells,
-    laplace_reach,
-    scales_between,
-    step_of,
-    to_lattice,
-)
-from shuffledp.randomizers.values import blocks, real_values
-from shuffledp.randomness import RandomSource
+from shuffledp.randomizers.additive import IntervalNoise
+from shuffledp.randomizers.noise import Floats, scales_between
+from shuffledp.randomizers.values import real_values
 from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES, TWO_INPUTS
-
-U = UNIT_ROUNDOFF
-# The lattice of reports is finer than the noise by this many binary digits.
-FINER = 32
-LEAST_EPS0 = 2.0**-50
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace(MeanRandomizer):
+class Laplace(IntervalNoise):
     """Laplace noise of scale (high - low)/eps0 added to a value in [low, high].
 
     On [0, 1]: f_x(y) = (eps0/2) e^{-eps0 |y - x|}; the blanket is e^{-eps0/2} times the Laplace law
     centred at 1/2, gamma = e^{-eps0/2}, for inputs in [0, 1] and in {0, 1} alike.
 
     Reports are float64: middles of the cells of a lattice, 2^32 and more of them to the scale, that
-    value and noise fall in, drawn from their exact probabilities (see ``randomizers.noise``).
+    value and noise fall in, drawn with exactly their probabilities (see ``randomizers.noise``).
 
     Parameters
     ----------
@@ -88,43 +72,15 @@ class Laplace(MeanRandomizer):
         return 2.0 * scale * scale
 
     @property
-    def message_bits(self) -> float:
-        """64: a float."""
-        return 64.0
+    def _finest(self) -> float:
+        return self.eps0
 
-    @property
-    def _bits(self) -> int:
-        """The lattice has 2^bits steps from low to high."""
-        if not self.eps0 >= LEAST_EPS0:
-            msg = f"laplace: eps0 = {self.eps0:g}: no sampler below 2^-50"
-            raise NotCertified(msg)
-        return bits_for(self.eps0, FINER)
+    def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
+        """-log(tail) scales."""
+        return np.log(tail) / -self.eps0, doubt / self.eps0
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return real_values(values, self.low, self.high, end_points=self.binary)
-
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        return self.sample_on(self._bits, values, source)
-
-    def sample_on(self, bits: int, values: np.ndarray, source: RandomSource) -> Reports:
-        """Reports on a lattice of 2^bits steps from low to high."""
-        length = self.high - self.low
-        step = step_of(self.eps0, bits)
-        reports = np.empty(len(values))
-        for users in blocks(len(values)):
-            place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
-            cells = to_lattice(place, 1 << bits, source)
-            cells += laplace_cells(step, len(place), source)
-            reports[users] = self.low + length * ((cells + 0.5) * 2.0**-bits)
-        return reports
-
-    def _unbiased(self, reports: ArrayLike) -> Array:
-        return self.checked_on(self._bits, reports)
-
-    def checked_on(self, bits: int, reports: ArrayLike) -> Array:
-        """Reports that a lattice of 2^bits steps can give."""
-        reach = (self.high - self.low) * (laplace_reach(step_of(self.eps0, bits)) * 2.0**-bits + 1)
-        return real_values(reports, self.low - reach, self.high + reach, name="reports")
 
     def added_noise(self) -> Noise:
         """Of scale (high - low)/eps0."""

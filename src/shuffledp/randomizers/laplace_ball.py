@@ -12,20 +12,30 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp import _special as special
+from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.record import WorstPairs
 from shuffledp.mechanism import Follows, Number, Positive, Whole
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.randomizers.base import Reports
+from shuffledp.randomizers.gamma import gamma_power
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.noise import coarse_middles, plus, to_lattice, whole
+from shuffledp.randomizers.noise import (
+    MILLS,
+    Bools,
+    Cells,
+    around,
+    draw,
+    tails,
+    to_lattice,
+)
 from shuffledp.randomizers.values import blocks
 from shuffledp.randomizers.vectors import (
     grown_radius,
     vector_reports,
     vector_values,
 )
-from shuffledp.randomness import RandomSource
+from shuffledp.randomness import RandomSource, Uniform, Words
 from shuffledp.theorems import METRIC_LABELS
 
 U = UNIT_ROUNDOFF
@@ -33,8 +43,6 @@ _LARGEST_DIMENSION = 16
 # Names of the victim's two label laws.
 LABELS = (-1, -2)
 _FINER = 2.0**32
-# Of 52 digits that noise has: a cell that is sent holds 2^18 numbers that it may be.
-_DIGITS = 34
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -68,11 +76,9 @@ class LaplaceBall(MeanRandomizer):
     -----
     Andres, Bordenabe, Chatzikokolakis, Palamidessi 2013; Wang et al. 2024, Table 2 (p, beta and q;
     repaired in docs/theory.md, Theorem 5.4); docs/theory-noise.md, section 5. Reports are float64,
-    shape (n, d), middles of the cells of a lattice. Noise is drawn by inversion in floating point,
-    from numbers with 52 digits, however small; its cells and the value's are added as whole
-    numbers, and of sums from 2^34 cells on the first 34 binary digits are sent. The bounds do not
-    cover that the probability of a cell that is sent may be off by a relative 2^-18 or so. The ball
-    and the distance of the law are larger by the lattice's step.
+    shape (n, d), middles of the cells of a lattice, drawn with exactly their probabilities (see
+    ``randomizers.noise``): noise is a normal vector times the root of a gamma number. The ball and
+    the distance of the law are larger by the lattice's step.
     """
 
     task: ClassVar[str] = "Means of vectors"
@@ -130,14 +136,14 @@ class LaplaceBall(MeanRandomizer):
         return 2.0 * self.radius if self.distance is None else self.distance
 
     @property
-    def _steps(self) -> float:
+    def steps(self) -> float:
         """Steps of the lattice from -radius to radius: 2^32 to it and to the noise."""
         return 2.0 ** math.ceil(math.log2(_FINER * max(1.0, self.radius / self.scale)))
 
     @property
     def grown(self) -> float:
         """Radius of the ball that holds all rounded values."""
-        return grown_radius(self, self._steps)
+        return grown_radius(self, self.steps)
 
     @property
     def separation(self) -> float:
@@ -168,25 +174,62 @@ class LaplaceBall(MeanRandomizer):
         return vector_values(self, values)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        steps, width = self._steps, 2.0 * self.radius
+        steps, width = self.steps, 2.0 * self.radius
         reports = np.empty(values.shape)
         for users in blocks(len(values), self.d):
-            place = np.clip((values[users] + self.radius) / width, 0.0, 1.0)
-            count = len(place)
-            across = source.fine_normal(count * self.d).reshape(count, self.d)
-            across /= np.sqrt(np.einsum("ij,ij->i", across, across))[:, None]
-            length = self._lengths(count, source) * (self.scale / width)
-            cells = to_lattice(place.ravel(), int(steps), source)
-            noise = whole((across * length[:, None] * steps).ravel())
-            sums = coarse_middles(plus(cells, noise), _DIGITS) / steps
-            reports[users] = -self.radius + width * sums.reshape(place.shape)
+            place = np.clip((values[users].ravel() + self.radius) / width, 0.0, 1.0)
+            law = _BallCells(self, source.words(len(values[users])), source)
+            sums = draw(law, to_lattice(place, int(steps), source), source)
+            reports[users] = (-self.radius + width * (sums / steps)).reshape(-1, self.d)
         return reports
-
-    def _lengths(self, count: int, source: RandomSource) -> Floats:
-        """Lengths in scales, Gamma(d): short and long ones from small probabilities each."""
-        small, long = 0.5 * source.fine_unit(count), source.coins(b"\x80", count)
-        d = float(self.d)
-        return np.where(long, special.gammainccinv(d, small), special.gammaincinv(d, small))
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         return vector_reports(self.d, reports)
+
+
+class _BallCells(Cells):
+    """Coordinates of noise in cells of the lattice, d of them a user.
+
+    With t of the law Gamma((d + 1)/2) and N a standard normal vector, scale sqrt(2 t) N has density
+    proportional to e^(-|z|/scale): int t^(-1/2) e^(-r^2/(4 t) - t) dt is sqrt(pi) e^-r.
+    """
+
+    def __init__(self, mechanism: LaplaceBall, words: Words, source: RandomSource) -> None:
+        self._d, self._half = mechanism.d, 0.5 * (mechanism.d + 1)
+        # Cells to the scale.
+        self._per_scale = mechanism.steps * (mechanism.scale / (2.0 * mechanism.radius))
+        self._mechanism, self._words, self._source = mechanism, words, source
+        self._numbers: dict[int, Uniform] = {}
+
+    def possible(self, tail: Floats, doubt: Floats, upper: Bools) -> tuple[Floats, Floats]:
+        """Products of a normal number and the root of 2 t."""
+        own, unsure, above = tails(self._words)
+        a, p = self._half, np.where(above, 0.5 * own, 1.0 - 0.5 * own)
+        root, error = gamma_power(a, 0.5, p)
+        root *= math.sqrt(2.0)
+        t = 0.5 * root * root
+        # p/density, relative to t: what a relative error of p does to t.
+        error += 0.5 * unsure * p * math.gamma(a) * np.exp(t) / t**a
+        root, error = np.repeat(root, self._d), np.repeat(error, self._d)
+        normal = -special.ndtri(0.5 * tail)
+        size = self._per_scale * root * normal
+        least, most = around(size, self._per_scale * root * (MILLS * doubt + error * normal))
+        return np.where(upper, least, -1.0 - most), np.where(upper, most, -1.0 - least)
+
+    def reached(self, j: int, user: int, number: Uniform) -> bool:
+        """Noise and cell have the same sign, and t is at least (j/(cells to the scale N))^2/2."""
+        positive = number.below(lambda: arb(0.5))
+        if positive != (j > 0):
+            return positive
+        own = user // self._d
+        if own not in self._numbers:
+            self._numbers[own] = Uniform(int(self._words[own]), self._source)
+        mechanism = self._mechanism
+
+        def chance() -> arb:
+            normal = arb(2).sqrt() * (2 * number.ball()).erfcinv()
+            distance = j * 2 * arb(mechanism.radius) / (mechanism.steps * arb(mechanism.scale))
+            level = (distance / normal) ** 2 / 2
+            return level.gamma_upper(arb(self._half), regularized=1)
+
+        return self._numbers[own].below(chance) == positive

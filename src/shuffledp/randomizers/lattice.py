@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.record import WorstPairs
 from shuffledp.mechanism import Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.values import RefusedRows, real_values, whole_values
+from shuffledp.randomizers.noise import SymmetricCells, draw
+from shuffledp.randomizers.values import RefusedRows, blocks, real_values, whole_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import CLAMPED_END_POINTS, END_POINTS
 
-U = UNIT_ROUNDOFF
-Integers = npt.NDArray[np.int64]
 Top = Annotated[int, Whole(high=_check.LARGEST_DOMAIN)]
 
 
-class LatticeNoise(MeanRandomizer):
+class LatticeNoise(MeanRandomizer, SymmetricCells):
     """Report x + K for an integer x in 0 .. top, K symmetric and unimodal on the integers.
 
     Theorem 4.8 of docs/theory.md: the end points are the worst pair of the blanket bound.
     """
 
+    mirror: ClassVar[int] = 1
+    digits: ClassVar[int] = 52
     top: Top
     clamped: bool
-
-    @abstractmethod
-    def _noise(self, size: int, source: RandomSource) -> Integers:
-        """Draws of K."""
 
     @property
     def _margin(self) -> int:
@@ -71,7 +65,9 @@ class LatticeNoise(MeanRandomizer):
         return whole_values(values, self.top + 1)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        reports = values.astype(np.int64) + self._noise(len(values), source)
+        reports = np.empty(len(values), dtype=np.int64)
+        for users in blocks(len(values)):
+            reports[users] = np.floor(draw(self, values[users].astype(np.float64), source))
         if self.clamped:
             return np.clip(reports, -self._margin, self.top + self._margin)
         return reports
@@ -86,6 +82,3 @@ class LatticeNoise(MeanRandomizer):
         if not bool(whole.all()):
             raise RefusedRows("reports", column, ~whole, "a whole number")
         return column
-
-    def _inputs(self, inputs: tuple[Any, ...]) -> list[int]:
-        return [_check.count("input", x, low=0, high=self.top) for x in inputs]

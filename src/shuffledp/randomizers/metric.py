@@ -8,37 +8,29 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from shuffledp import _check
+from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.record import WorstPairs
-from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, Positive
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
-from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.laplace import FINER as LAPLACE_FINER
-from shuffledp.randomizers.laplace import LEAST_EPS0, Laplace
-from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.noise import bits_for, scales_between
-from shuffledp.randomizers.values import real_values
-from shuffledp.randomness import RandomSource
+from shuffledp.randomizers.additive import IntervalNoise
+from shuffledp.randomizers.laplace import Laplace
+from shuffledp.randomizers.noise import Floats, bits_for, scales_between
 from shuffledp.theorems import METRIC_ENVELOPE
 
 U = UNIT_ROUNDOFF
 # The lattice's step is at most this fraction of the distance, in binary digits, where the sampler
 # has them: what rounding adds to the distance is then below the numerical width of every bound.
 _FINER = 20
-# Cells of the noise are whole numbers of 64 bits for steps of at least 2^-51 scales; places in
-# [0, 1] are floats.
+# Places in [0, 1] are floats.
 _FINEST = 50
 # Inputs of the envelope's law.
 ENVELOPE_INPUTS = ((0,), (1,))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class MetricLaplace(MeanRandomizer):
+class MetricLaplace(IntervalNoise):
     """Laplace noise of a given scale added to a value in [low, high]; neighbours differ by little.
 
     f_x(y) = e^{-|y - x|/scale}/(2 scale), so that f_x <= e^{|x - x'|/scale} f_x': metric (geo-)
@@ -124,14 +116,13 @@ class MetricLaplace(MeanRandomizer):
         Their places in [0, 1] come from floats, each with an error of at most 3u.
         """
         share = self.reach / (self.high - self.low) * (1.0 + 4 * U)
-        return min(1.0, (share + 2.0**-self._bits + 8 * U) * (1.0 + 4 * U))
+        return min(1.0, (share + 2.0**-self.bits + 8 * U) * (1.0 + 4 * U))
 
     @property
-    def _bits(self) -> int:
+    def bits(self) -> int:
         """The lattice has 2^bits steps from low to high, which it is at least Laplace's own."""
         wanted = bits_for((self.high - self.low) / self.reach, _FINER)
-        finest = _FINEST + math.frexp(self.eps0)[1]
-        return max(bits_for(self.eps0, LAPLACE_FINER), min(wanted, finest, _FINEST))
+        return max(super().bits, min(wanted, _FINEST))
 
     def at(self, distance: float) -> MetricLaplace:
         """The same mechanism for neighbours at most this far apart."""
@@ -169,22 +160,13 @@ class MetricLaplace(MeanRandomizer):
         return self._laplace.variance(frequency)
 
     @property
-    def message_bits(self) -> float:
-        """64: a float."""
-        return 64.0
+    def _finest(self) -> float:
+        return self.eps0
 
-    def _checked(self, values: ArrayLike) -> np.ndarray:
-        return real_values(values, self.low, self.high)
+    def tail(self, size: Fraction) -> arb:
+        """That of Laplace."""
+        return self._laplace.tail(size)
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        return self._laplace.sample_on(self._checked_bits, values, source)
-
-    def _unbiased(self, reports: ArrayLike) -> Floats:
-        return self._laplace.checked_on(self._checked_bits, reports)
-
-    @property
-    def _checked_bits(self) -> int:
-        """Those of the lattice, where there is a sampler."""
-        if not self.eps0 >= LEAST_EPS0:
-            raise NotCertified(f"metric-laplace: eps0 = {self.eps0:g}: no sampler below 2^-50")
-        return self._bits
+    def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
+        """That of Laplace."""
+        return self._laplace.inverse_tail(tail, doubt)

@@ -1,50 +1,43 @@
-"""Noise on a lattice: cells of the Laplace and the normal law, drawn exactly.
+"""The one sampler of noise: a random word proposes a cell in floats, balls settle the open ones.
 
 A float added to a float betrays its operands in its last bits. Here inputs are rounded to a lattice
-(at random, without bias) and noise is the cell of the lattice that Laplace or normal noise falls
-in, drawn from its exact probabilities: what is sent is a function of an ideal report, so that every
-bound for the ideal mechanism holds for it (post-processing; inputs between two points of the
-lattice are mixtures of them, docs/theory.md, Lemma 1.1). "Exact" is up to 2^-1280.
+(at random, without bias), and noise is the cell of the lattice that the ideal noise falls in, by
+inverting its distribution function: cell j or a later one is drawn where a uniform number is below
+P(noise >= j). Floats invert it up to a known error. Where the error leaves two cells open, the
+number is compared with the probability itself, in balls, with as many digits of both as that takes:
+so cells have exactly the stated probabilities. A report tells the first 36 binary digits of the sum
+of value and noise. It is a function of an ideal report, so every bound for the ideal mechanism
+holds for it (post-processing; docs/theory.md, Lemmas 1.1 and R2).
 """
 
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.errors import NotCertified
-from shuffledp.randomizers.chances import (
-    choice,
-    digits_up,
-    exponential,
-    quotient,
-    times,
-    whole_units,
-)
-from shuffledp.randomness import BITS, Choice, RandomSource
+from shuffledp.arithmetic.balls import arb
+from shuffledp.randomness import RandomSource, Uniform, Words
 
-Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.floating[Any]]
-# Whole numbers of cells: 64-bit integers, or Python's own where these do not hold them.
-Cells = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
 
-# e^-890 < 2^-1280: beyond the last digit of a probability.
-FARTHEST = 890.0
-# From this step on cells of Laplace noise stay below 2^62 (890 2^52 < 2^62): a sum or difference of
-# two of them, and of a value beside them, is an int64.
-LEAST_STEP = 2.0**-52
-# Normal noise stays below this many standard deviations: e^(-43^2/2) < 2^-1280.
-FARTHEST_NORMAL = 43
-# Cells of noise below this, and a value's own added, are 64-bit integers.
-_LARGEST = 2.0**62
-# Error of e^(-x (2k + x)/2) in floats, x from the high digits of its words: far below this.
-_DOUBT = 2.0**-44
+# Binary digits of a sum that a report tells: few against the 53 of a float, so that errors of
+# floats leave few reports open; many against what any estimate can tell apart.
+DIGITS = 36
+# Relative error of functions of one float (ndtri, gammainccinv, log): 32 times what they promise.
+ERROR = 2.0**-48
+# tail/density of a normal number is at most this: sqrt(pi/2), at 0.
+MILLS = 1.2534
+# Where a tail's relative error is larger, floats do not bound the noise.
+_RARE = 2.0**-8
+_HALF = np.uint64(1 << 63)
 
 
 def scales_between(low: float, high: float, scale: float) -> float:
@@ -57,171 +50,179 @@ def scales_between(low: float, high: float, scale: float) -> float:
     return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
 
 
-def to_lattice(place: Floats, points: int, source: RandomSource) -> Integers:
-    """A neighbouring point of 0 .. points for each place in [0, 1], unbiased for place * points."""
-    exact = place * points
-    below = np.floor(exact)
-    up = source.bernoulli(exact - below, len(place))
-    return below.astype(np.int64) + up
-
-
-def whole(noise: Floats) -> Cells:
-    """Floats rounded down, as integers: Python's own where 64 bits do not hold one of them."""
-    floor = np.floor(noise)
-    if float(np.abs(floor).max(initial=0.0)) < _LARGEST:
-        return floor.astype(np.int64)
-    return np.array([int(cell) for cell in floor], dtype=object)
-
-
-def plus(cells: Integers, noise: Cells) -> Cells:
-    """The sum, exactly: noise in 64-bit integers is below 2^62, cells of values are below 2^57."""
-    return cells.astype(noise.dtype) + noise
-
-
-def middles(cells: Cells, bits: int) -> Floats:
-    """Middles of cells of width 2^-bits, rounded to floats: a function of the whole number alone.
-
-    Both kinds of integers become the nearest float, to even where there are two.
-    """
-    return (cells.astype(np.float64) + 0.5) / 2.0**bits
-
-
-def coarse_middles(cells: Cells, digits: int) -> Floats:
-    """Middles of coarser cells in units of cells: those of the first binary digits of the number.
-
-    Noise that is drawn as a float has so many digits that it fills a coarser cell with many draws,
-    whatever the value's own cell is; the last digits of a sum would show that.
-
-    Parameters
-    ----------
-    cells : ndarray
-        Whole numbers; cell j is [j, j + 1), and mirrors cell -1 - j.
-    digits : int
-        Numbers of fewer binary digits are as they are.
-    """
-    size = np.where(cells >= 0, cells, ~cells)
-    found = size.astype(np.float64) + 0.5
-    for i in np.flatnonzero(size >= 1 << digits):
-        one = int(size[i])
-        dropped = one.bit_length() - digits
-        found[i] = math.ldexp((one >> dropped) + 0.5, dropped)
-    return np.where(cells >= 0, found, -found)
-
-
-def laplace_cells(step: Decimal, size: int, source: RandomSource) -> Integers:
-    """Cell j of Laplace noise of scale 1: it falls in [j step, (j + 1) step).
-
-    Its size is geometric with ratio e^-step, whose binary digits are independent: digit i is 1 with
-    probability 1/(e^(2^i step) + 1). The sign is a fair coin, and cell -1 - j mirrors cell j.
-
-    Raises
-    ------
-    NotCertified
-        If the step is below 2^-52: cells would be no int64.
-    """
-    check_step("noise", "step/scale", step)
-    cells = np.zeros(size, dtype=np.int64)
-    for place, digits in enumerate(_digit_chances(step)):
-        cells |= source.coins(digits, size).astype(np.int64) << place
-    return np.where(source.coins(b"\x80", size), cells, ~cells)
-
-
-def check_step(name: str, argument: str, step: Decimal | float) -> None:
-    """NotCertified, in the name of a mechanism, for a step that ``laplace_cells`` has no cells for.
-
-    Parameters
-    ----------
-    name, argument : str
-        The mechanism, and what of it the step is.
-    step : Decimal or float
-        In units of the noise scale.
-    """
-    if not step >= LEAST_STEP:
-        msg = f"{name}: {argument} = {step:g}: no sampler below 2^-52, where noise is no int64"
-        raise NotCertified(msg)
-
-
-def laplace_reach(step: Decimal) -> int:
-    """No cell of Laplace noise is farther out than this many; below 2^62 for steps above 2^-51."""
-    return 1 << len(_digit_chances(step))
-
-
-@lru_cache(maxsize=64)
-def _digit_chances(step: Decimal) -> tuple[bytes, ...]:
-    found = []
-    length = step
-    while length < FARTHEST:
-        found.append(digits_up(quotient(1, exponential(length), 1)))
-        length = times(2, length)
-    return tuple(found)
-
-
-def normal_cells(bits: int, size: int, source: RandomSource) -> Integers:
-    """Cell j of standard normal noise: it falls in [j 2^-bits, (j + 1) 2^-bits), bits <= 57.
-
-    Karney's algorithm: k with probability proportional to e^(-k^2/2), x uniform on [0, 1), kept
-    with probability e^(-x (2k + x)/2), else all anew; k + x is the size.
-
-    Notes
-    -----
-    Karney 2016, "Sampling exactly from the normal distribution", algorithm N.
-    """
-    cells = np.empty(size, dtype=np.int64)
-    missing = np.arange(size)
-    while missing.size:
-        k = source.choose(_whole_parts(), missing.size)
-        x, coin = source.words(missing.size), source.words(missing.size)
-        kept = _kept(k, x, coin, source)
-        size_of = k[kept] << bits | (x[kept] >> np.uint64(64 - bits)).astype(np.int64)
-        cells[missing[kept]] = size_of
-        missing = missing[~kept]
-    return np.where(source.coins(b"\x80", size), cells, ~cells)
-
-
-@lru_cache(maxsize=64)
-def _whole_parts() -> Choice:
-    return choice([whole_units(exponential(-0.5 * k * k)) for k in range(FARTHEST_NORMAL)])
-
-
-def _kept(
-    k: Integers, x: np.ndarray, coin: np.ndarray, source: RandomSource, *, doubt: float = _DOUBT
-) -> npt.NDArray[np.bool_]:
-    """Whether coin < e^(-x (2k + x)/2), both known by their first 64 binary digits.
-
-    What floats cannot tell is settled by as many further digits as it takes.
-    """
-    place = x.astype(np.float64) * 2.0**-64
-    margin = np.exp(-0.5 * place * (2.0 * k + place)) - coin.astype(np.float64) * 2.0**-64
-    kept = margin > 0.0
-    for i in np.flatnonzero(np.abs(margin) <= doubt):
-        kept[i] = _settled(int(k[i]), int(x[i]), int(coin[i]), source)
-    return kept
-
-
-def _settled(k: int, x: int, coin: int, source: RandomSource) -> bool:
-    """The same for one draw, digits appended until it is decided."""
-    unit = 1 << 64
-    while unit < 1 << BITS:
-        # x and the coin lie between these and the next.
-        if not Decimal(coin) < times(unit, _chance(k, x, unit)):
-            return False
-        if Decimal(coin + 1) <= times(unit, _chance(k, x + 1, unit)):
-            return True
-        more = source.words(2)
-        x, coin, unit = x << 64 | int(more[0]), coin << 64 | int(more[1]), unit << 64
-    return False
-
-
-def _chance(k: int, x: int, unit: int) -> Decimal:
-    """e^(-x (2k + x)/2) at x/unit."""
-    return exponential(quotient(-x * (2 * k * unit + x), 2 * unit * unit))
-
-
-def step_of(eps0: float, bits: int) -> Decimal:
-    """eps0 2^-bits, exact: the lattice's step in units of the noise scale."""
-    return times(Decimal(eps0), quotient(1, 2**bits))
-
-
 def bits_for(scale: float, wanted: int) -> int:
     """Least number of halvings that bring ``scale`` below 2^-wanted, at least 0."""
     return max(0, wanted + math.frexp(scale)[1])
+
+
+def to_lattice(place: Floats, points: int, source: RandomSource) -> Floats:
+    """A neighbouring point of 0 .. points for each place in [0, 1], unbiased for place * points."""
+    exact = place * points
+    below = np.floor(exact)
+    return below + (source.words(len(place)) < ((exact - below) * 2.0**64).astype(np.uint64))
+
+
+def middles(cells: Floats, digits: int) -> Floats:
+    """The middle of what a report tells of the cell [j, j + 1): so many binary digits of j.
+
+    Cell -1 - j mirrors cell j.
+    """
+    if np.fmax.reduce(np.abs(cells), initial=0.0) < 1 << digits:
+        return cells + 0.5
+    size = np.where(cells >= 0.0, cells, -1.0 - cells)
+    shift = np.maximum(np.frexp(size)[1] - digits, 0)
+    return np.copysign(np.ldexp(np.floor(np.ldexp(size, -shift)) + 0.5, shift), cells)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a report tells of a cell, which is a whole number of any size.
+
+    Attributes
+    ----------
+    first : int
+        The first of the cells that it may be.
+    middle : float
+        The middle of them all.
+    """
+
+    first: int
+    middle: float
+
+
+def _told(cell: int, digits: int) -> _Told:
+    size = cell if cell >= 0 else ~cell
+    dropped = max(0, size.bit_length() - digits)
+    head = size >> dropped
+    middle = math.ldexp(head + 0.5, dropped)
+    if cell >= 0:
+        return _Told(head << dropped, middle)
+    return _Told(~(((head + 1) << dropped) - 1), -middle)
+
+
+class Cells(ABC):
+    """Laws on whole numbers, one a user, by their inverse in floats and by balls.
+
+    Attributes
+    ----------
+    digits : int
+        Binary digits of the sum of value and noise that a report tells.
+    """
+
+    digits: ClassVar[int] = DIGITS
+
+    @abstractmethod
+    def possible(self, tail: Floats, doubt: Floats, upper: Bools) -> tuple[Floats, Floats]:
+        """The least and the largest cell that the noise may be in.
+
+        Parameters
+        ----------
+        tail : ndarray
+            Twice the distance of a uniform number from the nearer end of [0, 1].
+        doubt : ndarray
+            Its relative error, at least ``ERROR``.
+        upper : ndarray of bool
+            Whether that end is 0, where the noise is large.
+        """
+
+    @abstractmethod
+    def reached(self, j: int, user: int, number: Uniform) -> bool:
+        """Whether the noise is in cell j or a later one: the number is below P(noise >= j)."""
+
+
+class SymmetricCells(Cells):
+    """Noise that has the same law for all users, and its cell j mirrored is cell mirror - 1 - j.
+
+    Attributes
+    ----------
+    mirror : int
+        0 for cells [j, j + 1) of noise on the line, 1 for noise on the whole numbers themselves.
+    """
+
+    mirror: ClassVar[int] = 0
+
+    @abstractmethod
+    def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
+        """The least and the largest cell j >= 0 where 2 P(noise >= j) is about ``tail``."""
+
+    @abstractmethod
+    def beyond(self, j: int) -> arb:
+        """P(noise >= j), j >= 1, at the working precision."""
+
+    def possible(self, tail: Floats, doubt: Floats, upper: Bools) -> tuple[Floats, Floats]:
+        """By the sizes on either side."""
+        least, most = self.sizes(tail, doubt)
+        last = self.mirror - 1.0
+        return np.where(upper, least, last - most), np.where(upper, most, last - least)
+
+    def reached(self, j: int, user: int, number: Uniform) -> bool:
+        """By the tail on either side."""
+        del user
+        if j > 0:
+            return number.below(lambda: self.beyond(j))
+        if j == self.mirror == 0:
+            return number.below(lambda: arb(0.5))
+        return number.below(lambda: 1 - self.beyond(self.mirror - j))
+
+
+def around(place: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """Cells from ``place - error`` to ``place + error``, none below 0."""
+    error = error + ERROR * place
+    return np.maximum(np.floor(place - error), 0.0), np.floor(place + error)
+
+
+def tails(words: Words) -> tuple[Floats, Floats, Bools]:
+    """What ``Cells.possible`` is asked with: digits beyond 64 change a tail by half the doubt."""
+    upper = words < _HALF
+    tail = (np.where(upper, words, ~words).astype(np.float64) + 0.5) * 2.0**-63
+    return tail, ERROR + 2.0**-63 / tail, upper
+
+
+def draw(law: Cells, own: Floats, source: RandomSource) -> Floats:
+    """Middles of sums of the users' cells and noise, by one word each.
+
+    Parameters
+    ----------
+    law : Cells
+        The noise.
+    own : ndarray of whole numbers
+        The users' cells.
+    source : RandomSource
+        Of the words.
+    """
+    words = source.words(len(own))
+    tail, doubt, upper = tails(words)
+    least, most = law.possible(tail, doubt, upper)
+    found, other = middles(own + least, law.digits), middles(own + most, law.digits)
+    rare = np.isnan(most - least) | (doubt > _RARE)
+    for i in np.flatnonzero(rare | (found != other)):
+        number = Uniform(int(words[i]), source)
+
+        def reached(cell: int, user: int = int(i), number: Uniform = number) -> bool:
+            return law.reached(cell - int(own[user]), user, number)
+
+        ends = [int(own[i]) + int(end) for end in np.nan_to_num([least[i], most[i]])]
+        found[i] = _settled(reached, ends, law.digits, rare=bool(rare[i]))
+    return found
+
+
+def _settled(
+    reached: Callable[[int], bool], ends: Sequence[int], digits: int, *, rare: bool
+) -> float:
+    """The middle of the sum, which is in one of the cells between two ends.
+
+    Of rare words floats only say where the search for these begins.
+    """
+    low, high, step = ends[0], ends[1], 1
+    while rare and not reached(low):
+        low, high, step = low - step, low - 1, 2 * step
+    while rare and reached(high + 1):
+        low, high, step = high + 1, high + step, 2 * step
+    while True:
+        first, last = _told(low, digits), _told(high, digits)
+        if first == last:
+            return first.middle
+        middle = _told((low + high + 1) // 2, digits).first
+        if middle <= low:
+            middle = last.first
+        low, high = (middle, high) if reached(middle) else (low, middle - 1)

@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.caps import orthogonal_overlap
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.record import WorstPairs
 from shuffledp.ball.sphere import privunit_law
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import LocalEpsilon, Number, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.caps import first_moment, height, orthogonal_overlap, second_moment
+from shuffledp.randomizers.caps import first_moment, height, second_moment
 from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import RefusedRows, blocks
@@ -178,16 +179,18 @@ class PrivUnit(MeanRandomizer):
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at antipodal points, all others at one of them or, where known, across."""
-        others = (0, 2)
-        if orthogonal_overlap(min(self.c, 1.0 - self.c), self.d) is not None:
-            others = (0, 2, 1)
+        others = (0, 2, 1)
+        try:
+            orthogonal_overlap(min(Fraction(self.c), 1 - Fraction(self.c)), self.d)
+        except NotCertified:
+            others = (0, 2)
         return tuple((0, 2, x2) for x2 in others)
 
 
 def _around(x: Floats, low: Floats, source: RandomSource) -> Floats:
     """Uniform points at a given place along x: <U, x> = 1 - 2 low."""
     count, d = x.shape
-    across = source.normal(count * d).reshape(count, d)
+    across = special.ndtri(source.unit(count * d)).reshape(count, d)
     across -= np.einsum("ij,ij->i", across, x)[:, None] * x
     across /= np.sqrt(np.einsum("ij,ij->i", across, across))[:, None]
     radius = 2.0 * np.sqrt(low * (1.0 - low))

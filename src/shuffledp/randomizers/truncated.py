@@ -16,23 +16,22 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.densities import Noise
 from shuffledp.ball.noises import truncated_noise
+from shuffledp.ball.outputs import rational_ball
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Number
-from shuffledp.randomizers import truncated_cells
+from shuffledp.randomizers.additive import lattice_reports
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.noise import bits_for, middles, to_lattice
-from shuffledp.randomizers.values import blocks, real_values
-from shuffledp.randomness import RandomSource
+from shuffledp.randomizers.noise import ERROR, Bools, Cells
+from shuffledp.randomizers.values import real_values
+from shuffledp.randomness import RandomSource, Uniform
 from shuffledp.theorems import END_POINTS, TRUNCATED_END_POINTS
 
-U = UNIT_ROUNDOFF
-_FINER = 32
 # Of the variance as a function of the input, of which the largest is given.
 _INPUTS = 129
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
@@ -123,7 +122,7 @@ class ClampedLaplace(_BoundedLaplace):
         return self.scale**2 * (2.0 - math.exp(-reach))
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        reports = self._laplace._sample(values, source)  # noqa: SLF001 (the same sampler)
+        reports = self._laplace.sample_on(self._laplace.bits, values, source)
         return np.clip(reports, self.low - self.margin, self.high + self.margin)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
@@ -158,8 +157,8 @@ class TruncatedLaplace(_BoundedLaplace):
     Notes
     -----
     Holohan, Antonatos, Braghin, Mac Aonghusa 2018 (bounded Laplace mechanism). Reports are float64,
-    middles of the cells of a lattice, drawn from their exact probabilities (see
-    ``randomizers.truncated_cells``).
+    middles of the cells of a lattice, drawn with exactly their probabilities (see
+    ``randomizers.noise``).
     """
 
     name: ClassVar[str] = "truncated-laplace"
@@ -224,13 +223,61 @@ class TruncatedLaplace(_BoundedLaplace):
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         """The cell of Laplace noise given that the report is in the interval."""
-        length, bits = self.high - self.low, bits_for(self.eps0, _FINER)
-        margin = Fraction(self.margin) / (Fraction(self.high) - Fraction(self.low))
-        lattice = truncated_cells.Reports(self.eps0, bits, margin)
-        reports = np.empty(len(values))
-        for users in blocks(len(values)):
-            place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
-            cells = lattice.drawn(to_lattice(place, 1 << bits, source), source)
-            reports[users] = self.low + length * middles(cells, bits)
+        bits = self._laplace.bits
+        ends = self.low, self.high
+        reports = lattice_reports(
+            lambda own: _TruncatedCells(self, bits, own), bits, ends, values, source
+        )
         # The middle of a cell that is partly inside may be beyond the end.
         return np.clip(reports, self.low - self.margin, self.high + self.margin)
+
+
+@dataclass(frozen=True)
+class _TruncatedCells(Cells):
+    """Cells of width 2^-bits (high - low), of the noise that values in given cells get."""
+
+    mechanism: TruncatedLaplace
+    bits: int
+    own: Floats
+
+    @property
+    def _margin(self) -> Fraction:
+        """How far beyond the inputs reports may be, in units of high - low."""
+        one = self.mechanism
+        return Fraction(one.margin) / (Fraction(one.high) - Fraction(one.low))
+
+    def possible(self, tail: Floats, doubt: Floats, upper: Bools) -> tuple[Floats, Floats]:
+        """The noise up to which its share of the probability is on the side of ``upper``.
+
+        Between it and the value lies the mass q, so that it is -log(1 - 2 q) scales away.
+        """
+        rate, margin = self.mechanism.eps0, float(self._margin)
+        place = self.own * 2.0**-self.bits
+        rooms = rate * (1.0 - place + margin), rate * (place + margin)
+        sides = -0.5 * np.expm1(-rooms[0]), -0.5 * np.expm1(-rooms[1])
+        room, side = np.where(upper, rooms[0], rooms[1]), np.where(upper, sides[0], sides[1])
+        beyond = 0.5 * tail * (sides[0] + sides[1])
+        same = beyond <= side
+        q = np.abs(side - beyond)
+        near, far = q < 0.25, 2.0 * beyond + np.exp(-room)
+        size = -np.where(near, np.log1p(-2.0 * np.minimum(q, 0.25)), np.log(far))
+        close, wide = 4.0 * doubt * (side + beyond), 2.0 * doubt + ERROR * np.minimum(room, 800.0)
+        cell = np.where(same == upper, size, -size) * (2.0**self.bits / rate)
+        error = np.where(near, close, wide) * (2.0**self.bits / rate) + ERROR * np.abs(cell)
+        return np.floor(cell - error), np.floor(cell + error)
+
+    def reached(self, j: int, user: int, number: Uniform) -> bool:
+        """By the law of the report of the value's own point of the lattice."""
+        own, steps = int(self.own[user]), 1 << self.bits
+        if own + j <= -self._margin * steps:
+            return True
+        if own + j >= (1 + self._margin) * steps:
+            return False
+
+        def chance() -> arb:
+            noise = self.mechanism.added_noise()
+            length = noise.high - noise.low
+            x = noise.low + length * rational_ball(Fraction(own, steps))
+            return noise.beyond(x, length * rational_ball(Fraction(j, steps)))
+
+        return number.below(chance)
