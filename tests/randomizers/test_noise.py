@@ -103,11 +103,11 @@ class Truncated(Case):
 
 
 class Integers(Case):
-    """Noise on the integers: the law is the mechanism itself."""
+    """Noise on the integers: the law is one of its own."""
 
     def law(self, bits):
         del bits
-        return self.mechanism
+        return self.mechanism.noise
 
     def at_least(self, j, bits, own=0):
         del bits, own

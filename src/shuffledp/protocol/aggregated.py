@@ -8,7 +8,7 @@ squares, which ``Aggregate`` has for means, are left out.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,9 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.protocol.answers import Answer
 from shuffledp.protocol.questions import Frequencies, Mean, Question, largest_scatter
 from shuffledp.randomizers import Channel, Duchi, Gaussian
-from shuffledp.randomizers.chances import quotient
 from shuffledp.randomizers.duchi import BitMean
-from shuffledp.randomizers.exact import discrete_gaussian, geometric
 from shuffledp.randomizers.frequency import Support
+from shuffledp.randomizers.lattice import GaussianNoise, GeometricNoise, whole_sums
 from shuffledp.randomizers.unary import OUE, RAPPOR
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, hoeffding_ends
@@ -38,7 +37,7 @@ _SHARES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
 
 
 def draw(noise: AddedNoise, size: int, source: RandomSource) -> npt.NDArray[np.int64]:
-    """Integers with the noise's law, drawn from exact probabilities (to 2^-1280).
+    """Integers with the noise's law, drawn with exactly its probabilities.
 
     Parameters
     ----------
@@ -49,11 +48,12 @@ def draw(noise: AddedNoise, size: int, source: RandomSource) -> npt.NDArray[np.i
     source : RandomSource
         The operating system's for privacy.
     """
-    if noise.kind == "discrete-gaussian":
-        return discrete_gaussian(noise.scale, size, source)
-    rate = quotient(1, Decimal(noise.scale))
-    # A difference of two geometric numbers: P(z) proportional to e^(-|z|/scale).
-    return geometric(rate, size, source) - geometric(rate, size, source)
+    law = (
+        GaussianNoise(noise.scale)
+        if noise.kind == "discrete-gaussian"
+        else GeometricNoise(1 / Fraction(noise.scale))
+    )
+    return whole_sums(law, np.zeros(size), source)
 
 
 def aggregated(wanted: Question, view: Sums) -> Aggregated:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,21 +12,19 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
-from shuffledp.ball.lattice import gaussian_law, gaussian_tail
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.lattice import gaussian_law
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.record import Others
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Number, Switch, Whole
-from shuffledp.randomizers.lattice import LatticeNoise, Top
+from shuffledp.randomizers.lattice import GaussianNoise, LatticeNoise, Top, farthest, masses
 from shuffledp.randomizers.means import Floats
 from shuffledp.theorems import SHIFTED_TRIPLES
 
 U = UNIT_ROUNDOFF
 _MOST_INTEGERS = 1 << 22
 _SMALLEST_MASS = 1e-300
-# e^-691 < 1e-300.
-_FARTHEST = 691.0
 
 
 # Largest input up to which label stealing looks at all shifts that may matter: 460 of them.
@@ -73,7 +70,7 @@ class DiscreteGaussian(LatticeNoise):
         super().__post_init__()
         if self.margin and not self.clamped:
             raise rejected("margin", self.margin, "0 where reports are not clamped")
-        size = self.top + 2 * self._reach + 1
+        size = self.top + 2 * farthest(self.sigma) + 1
         _check.count("integers, top + 75 sigma,", size, high=_MOST_INTEGERS)
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
@@ -104,11 +101,6 @@ class DiscreteGaussian(LatticeNoise):
         return self.margin
 
     @property
-    def _reach(self) -> int:
-        """Integers beyond the inputs that are looked at: P(|K| > reach) < 1e-299."""
-        return math.ceil(self.sigma * math.sqrt(2.0 * _FARTHEST) + 1.0)
-
-    @property
     def eps0(self) -> float:
         """inf; clamped log P(K <= -margin)/P(K <= -margin - top), rounded up."""
         if not self.clamped:
@@ -133,72 +125,43 @@ class DiscreteGaussian(LatticeNoise):
         """
         if self.eps0 < math.inf:
             return self.eps0
-        mass = _masses(self.sigma, self._reach)
+        mass = masses(self.sigma)
         grown = 1.0 + self._rel + 4.0 * mass.size * U
         below = np.cumsum(np.append(mass[:0:-1], mass)) * grown
-        k = int(np.searchsorted(below + _SMALLEST_MASS, delta, side="right")) - self._reach
+        k = int(np.searchsorted(below + _SMALLEST_MASS, delta, side="right")) - farthest(self.sigma)
         loss = self.top * (self.top - 2.0 * k) / (2.0 * self.sigma**2)
         return max(loss, 0.0) * (1.0 + 16 * U)
 
     @property
     def _rel(self) -> float:
         """Relative error of a mass: its exponent's absolute error; sums in pairs add little."""
-        reach = (self.top + self._reach) / self.sigma
+        reach = (self.top + farthest(self.sigma)) / self.sigma
         return (256.0 + 8.0 * min(reach**2, 1600.0)) * U
 
     def _log_beyond(self, distance: int) -> float:
         """log P(K >= distance), distance >= 0, for any distance."""
-        span = np.arange(distance, distance + self._reach + 1, dtype=np.float64)
+        span = np.arange(distance, distance + farthest(self.sigma) + 1, dtype=np.float64)
         exponent = -0.5 * (span - distance) * (span + distance) / self.sigma**2
         total = float(np.exp(np.maximum(exponent, -745.0)).sum())
-        return math.log(total) - 0.5 * (distance / self.sigma) ** 2 - _log_norm(self.sigma)
+        return (
+            math.log(total) - 0.5 * (distance / self.sigma) ** 2 + math.log(masses(self.sigma)[0])
+        )
 
     def variance(self, frequency: float = 0.0) -> float:
         """sum k^2 f(k), slightly below sigma^2; not defined where clamped."""
         del frequency
         if self.clamped:
             raise self._without("an unbiased estimator of clamped reports")
-        mass = _masses(self.sigma, self._reach)
+        mass = masses(self.sigma)
         k = np.arange(mass.size, dtype=np.float64)
         return 2.0 * math.fsum(k * k * mass)
 
-    def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
-        """How many k >= 1 have 2 P(K >= k) above ``tail``, by a table."""
-        tails = _tails(self.sigma, self._reach)
-        doubt = doubt + self._rel + tails.size * U
-        least = np.searchsorted(-tails, -tail * (1.0 + doubt))
-        most = np.searchsorted(-tails, -tail * (1.0 - doubt))
-        return least.astype(np.float64), most.astype(np.float64)
-
-    def beyond(self, j: int) -> arb:
-        """The sum of the masses from j on, over all."""
-        return gaussian_tail(arb(self.sigma), j)
+    @property
+    def noise(self) -> GaussianNoise:
+        """Of this sigma."""
+        return GaussianNoise(self.sigma)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         if self.clamped:
             raise self._without("an unbiased estimator of clamped reports")
         return self._reports(reports)
-
-
-@lru_cache(maxsize=8)
-def _masses(sigma: float, reach: int) -> Array:
-    """f(k) for k = 0 .. reach; relative error as in ``_rel``."""
-    k = np.arange(reach + 1, dtype=np.float64)
-    mass = np.exp(np.maximum(-0.5 * (k / sigma) ** 2 - _log_norm(sigma), -745.0))
-    mass.setflags(write=False)
-    return mass
-
-
-@lru_cache(maxsize=8)
-def _tails(sigma: float, reach: int) -> Array:
-    """2 P(K >= k) for k = 1 .. reach, summed from the smallest mass on."""
-    tails = 2.0 * np.cumsum(_masses(sigma, reach)[:0:-1])[::-1]
-    tails.setflags(write=False)
-    return tails
-
-
-@lru_cache(maxsize=8)
-def _log_norm(sigma: float) -> float:
-    """log sum_k e^{-k^2/(2 sigma^2)}; what is left out is below e^-700 of it."""
-    k = np.arange(1, math.ceil(40.0 * sigma) + 2, dtype=np.float64)
-    return math.log1p(2.0 * math.fsum(np.exp(np.maximum(-0.5 * (k / sigma) ** 2, -745.0))))

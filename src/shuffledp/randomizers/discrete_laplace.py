@@ -5,24 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.lattice import geometric_law, geometric_tail
+from shuffledp.ball.lattice import geometric_law
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.record import Others
-from shuffledp.errors import NotCertified
 from shuffledp.mechanism import LocalEpsilon, Switch
-from shuffledp.randomizers.lattice import LatticeNoise, Top
+from shuffledp.randomizers.lattice import GeometricNoise, LatticeNoise, Top
 from shuffledp.randomizers.means import Floats
-from shuffledp.randomizers.noise import around
 from shuffledp.theorems import SHIFTED_TRIPLES
-
-# Reports are int64: noise of 890 of these scales is below 2^62.
-_LEAST_RATE = 2.0**-52
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,19 +89,10 @@ class DiscreteLaplace(LatticeNoise):
         root = 2.0 * math.sinh(0.5 * self.rate)
         return 1.0 / root / root if root > 0.0 else math.inf
 
-    def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
-        """2 P(K >= k) = 2 a^k/(1 + a), solved for k."""
-        if not self.rate >= _LEAST_RATE:
-            msg = (
-                f"{self.name}: eps0/top = {self.rate:g}: no sampler below 2^-52: reports are int64"
-            )
-            raise NotCertified(msg)
-        place = (math.log1p(math.tanh(0.5 * self.rate)) - np.log(tail)) / self.rate
-        return around(place, doubt / self.rate)
-
-    def beyond(self, j: int) -> arb:
-        """a^j/(1 + a)."""
-        return geometric_tail(arb(self.eps0) / self.top, j)
+    @property
+    def noise(self) -> GeometricNoise:
+        """Of rate eps0/top."""
+        return GeometricNoise(Fraction(self.eps0) / self.top)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         column = self._reports(reports)
