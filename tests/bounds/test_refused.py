@@ -14,8 +14,9 @@ from shuffledp.amplification.end import End
 from shuffledp.amplification.profile import _chord
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import log_above
+from shuffledp.ball.noises import Noise
 from shuffledp.bounds.circle import Chances, Circle, Difference
-from shuffledp.bounds.line import AddedNoise, Line
+from shuffledp.bounds.line import Line
 from shuffledp.bounds.lone_jump import _split
 from shuffledp.bounds.pairs import Atoms
 from shuffledp.bounds.profile import Profile, _of_part
@@ -133,7 +134,7 @@ def test_the_tilt_of_a_layer_is_positive(alpha):
 
 
 def test_cells_of_noise_in_any_order_are_the_same():
-    noise = AddedNoise(arb(2), arb(1), arb(0), arb(1))
+    noise = Noise(arb(2), arb(1), arb(0), arb(1))
     line = Line(noise, arb(0), arb(1), arb(0))
     edges = [-1.0, 0.25, 0.5, 3.0]
     made = line.cells(edges)

@@ -291,7 +291,7 @@ def test_samplers_and_estimators(randomizer):
 def test_reports_are_points_of_a_lattice():
     randomizer = LAPLACE[0]
     reports = randomizer.simulate(np.zeros((50, 2)), seed=1)
-    cells = (reports + 1.0) / 2.0 * randomizer._steps - 0.5
+    cells = (reports + 1.0) / 2.0 * randomizer.steps - 0.5
     assert np.array_equal(cells, np.round(cells))
 
 

@@ -1,72 +1,280 @@
-"""Noise with a density that mechanisms add to a number of an interval: from their definitions.
+"""Noise that mechanisms add to a number of an interval, from their definitions.
 
-Parameters are floats and mean exactly the numbers those floats are.
+It has the density e^(-(|z|/s)^b)/(2 s Gamma(1 + 1/b)): Laplace noise for b = 1, normal noise of
+standard deviation s/sqrt(2) for b = 2. Parameters are floats and mean exactly the numbers those
+floats are.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.errors import NotCertified, ParameterError
 
-from .densities import Line, Noise
-from .power import PowerNoise
+__all__ = [
+    "Noise",
+    "check_inputs",
+    "exact_middle",
+    "gaussian_noise",
+    "generalized_noise",
+    "laplace_noise",
+    "local_delta",
+    "truncated_noise",
+]
 
-__all__ = ["gaussian_noise", "generalized_noise", "laplace_noise", "truncated_noise"]
+# Bits in which every sum of two floats is exact: their exponents differ by 2,098 at most.
+_EXACT = 2200
+_HALVINGS = 300
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The report of x is x plus noise, given that it lies between two ends.
+
+    Attributes
+    ----------
+    shape, scale : arb
+        b and s.
+    low, high : arb
+        The interval of inputs.
+    ends : tuple of arb, or None
+        The interval of reports; None for the whole line.
+    eps0 : arb, or None
+        Of Laplace noise: (high - low)/s, exactly.
+    ends_only : bool
+        Whether low and high are all inputs there are.
+    """
+
+    shape: arb
+    scale: arb
+    low: arb
+    high: arb
+    ends: tuple[arb, arb] | None = None
+    eps0: arb | None = None
+    ends_only: bool = False
+
+    @property
+    def middle(self) -> arb:
+        """Where the blanket changes from the high end's density to the low end's."""
+        return exact_middle(self.low, self.high)
+
+    def beyond(self, distance: arb) -> arb:
+        """P(Z > distance) for a distance >= 0."""
+        z = distance / self.scale
+        if self.shape == 1:
+            return (-z).exp() / 2
+        if self.shape == 2:
+            return z.erfc() / 2
+        if z.is_zero():
+            return arb(1) / 2
+        return (z**self.shape).gamma_upper(1 / self.shape, regularized=1) / 2
+
+    def masses(self, x: arb, points: Sequence[arb | None]) -> list[arb]:
+        """P(x + Z between neighbouring points) on the whole line; None is an infinite end.
+
+        Tails are subtracted on the side where they are small, which keeps their relative precision.
+        """
+        last = len(points) - 1
+        tails = [self._tail(x, y, right=i == last) for i, y in enumerate(points)]
+        return [
+            1 - one - two if after and not before else (one - two if before else two - one)
+            for (before, one), (after, two) in pairwise(tails)
+        ]
+
+    def _tail(self, x: arb, y: arb | None, *, right: bool) -> tuple[bool, arb]:
+        """Whether y is not below x, and the mass beyond y on that side."""
+        if y is None:
+            return right, arb(0)
+        above = bool(y >= x)
+        return above, self.beyond(y - x if above else x - y)
+
+    def inside(self, x: arb) -> arb:
+        """The mass of x + Z between the ends."""
+        return arb(1) if self.ends is None else self.masses(x, self.ends)[0]
+
+    def level(self, x: arb, y: arb) -> arb:
+        """(|y - x|/s)^b: minus the log density, but for a constant."""
+        z = abs(y - x) / self.scale
+        if self.shape == 1:
+            return z
+        if self.shape == 2:
+            return z * z
+        return arb(0) if z.is_zero() else z**self.shape
+
+    def log_ratio(self, x: arb, reference: arb, y: arb) -> arb:
+        """log of the densities' ratio at y on the whole line."""
+        if self.shape == 2:
+            return (x - reference) * (2 * y - x - reference) / (self.scale * self.scale)
+        return self.level(reference, y) - self.level(x, y)
+
+    def limit(self, x: arb, reference: arb, *, right: bool) -> arb:
+        """The limit of that ratio far out on one side."""
+        if (x - reference).is_zero():
+            return arb(1)
+        if self.shape == 1:
+            shift = (x - reference) / self.scale
+            return (shift if right else -shift).exp()
+        if self.shape > 1:
+            return arb("inf") if (x > reference) == right else arb(0)
+        if self.shape < 1:
+            return arb(1)
+        raise ValueError("the noise's shape is not told apart from 1")
 
 
 def laplace_noise(eps0: float, low: float, high: float) -> Noise:
-    """Density unit/2 e^(-unit |y - x|), unit = eps0/(high - low), one over the scale."""
-    first, last = arb(low), arb(high)
-    unit = arb(eps0) / (last - first)
-    one = arb(1)
-
-    def line(x: arb, y: arb) -> Line:
-        return Line(one, -x) if y < x else Line(-one, x)
-
-    log_norm = (unit / 2).log()
-    return Noise(first, last, arb(0), unit, log_norm, line, kinked=True, eps0=arb(eps0))
+    """Of scale (high - low)/eps0."""
+    first, last, unit = arb(low), arb(high), arb(eps0)
+    return Noise(arb(1), (last - first) / unit, first, last, eps0=unit)
 
 
 def truncated_noise(eps0: float, low: float, high: float, margin: float) -> Noise:
-    """Laplace noise given that the report is in [low - margin, high + margin].
-
-    f_x(y) = e^(-|y - x|/s)/(s D(x)), D(x) = 2 - e^(-(x - left)/s) - e^(-(right - x)/s); the blanket
-    is the density of the farther end (docs/theory-noise.md, Theorem 1.2).
-    """
-    plain = laplace_noise(eps0, low, high)
-    left, right = plain.low - arb(margin), plain.high + arb(margin)
-
-    def log_inside(x: arb) -> arb:
-        near = (-plain.unit * (x - left)).expm1() + (-plain.unit * (right - x)).expm1()
-        return (-near).log()
-
-    # Both ends have the same share inside: their lines are those of the plain noise, exactly.
-    base = log_inside(plain.low)
-
-    def line(x: arb, y: arb) -> Line:
-        found = plain.line(x, y)
-        if x in (plain.low, plain.high):
-            return found
-        return Line(found.slope, found.level - (log_inside(x) - base) / plain.unit)
-
-    return replace(plain, log_norm=plain.unit.log() - base, line=line, left=left, right=right)
+    """Laplace noise given that the report is in [low - margin, high + margin]."""
+    ends = arb(low) - arb(margin), arb(high) + arb(margin)
+    return replace(laplace_noise(eps0, low, high), ends=ends)
 
 
 def gaussian_noise(sigma: float, low: float, high: float) -> Noise:
-    """Density e^(-(y - x)^2/(2 sigma^2))/(sigma sqrt(2 pi))."""
-    deviation = arb(sigma)
-    unit = 1 / deviation**2
-    log_norm = -(deviation * (2 * arb.pi()).sqrt()).log()
-
-    def line(x: arb, y: arb) -> Line:  # noqa: ARG001 (the same on both sides of x)
-        return Line(x, -x * x / 2)
-
-    return Noise(arb(low), arb(high), -unit / 2, unit, log_norm, line, kinked=False)
+    """Of standard deviation sigma."""
+    return Noise(arb(2), arb(sigma) * arb(2).sqrt(), arb(low), arb(high))
 
 
-def generalized_noise(shape: float, scale: float, low: float, high: float) -> PowerNoise:
-    """Density e^(-(|y - x|/s)^b)/(2 s Gamma(1 + 1/b)), b the shape, s the scale."""
-    b, s = arb(shape), arb(scale)
-    log_top = -(2 * s).log() - (1 + 1 / b).lgamma()
-    return PowerNoise(b, s, arb(low), arb(high), log_top)
+def generalized_noise(shape: float, scale: float, low: float, high: float) -> Noise:
+    """Of any shape and scale."""
+    return Noise(arb(shape), arb(scale), arb(low), arb(high))
+
+
+def check_inputs(noise: Noise, inputs: Sequence[float]) -> list[arb]:
+    """Return the inputs as exact balls, within the interval."""
+    out = []
+    for x in inputs:
+        if isinstance(x, bool) or not isinstance(x, (int, float)) or not math.isfinite(x):
+            raise ParameterError(f"input = {x!r}: wanted a number in [low, high]")
+        ball = arb(x)
+        inside = noise.low <= ball <= noise.high
+        if not inside or (noise.ends_only and ball not in (noise.low, noise.high)):
+            wanted = "low or high" if noise.ends_only else "a number in [low, high]"
+            raise ParameterError(f"input = {x!r}: wanted {wanted}")
+        out.append(ball)
+    return out
+
+
+def local_delta(noise: Noise, inputs: Sequence[float], eps: arb) -> arb:
+    """Return the hockey-stick divergence at eps >= 0 of the noise at two inputs, unshuffled."""
+    x0, x1 = check_inputs(noise, inputs)
+    distance = abs(x0 - x1)
+    if noise.eps0 is not None:
+        # Exactly zero where the distance is that of the ends.
+        excess = eps - noise.eps0 * (distance / (noise.high - noise.low))
+        if noise.ends is not None:
+            return _of_truncated(noise, x0, x1, eps)
+        return arb(0) if excess >= 0 else -(excess / 2).expm1()
+    if noise.shape == 2:
+        mu = distance * arb(2).sqrt() / noise.scale
+        tails = [((eps / mu + shift * mu / 2) / arb(2).sqrt()).erfc() / 2 for shift in (-1, 1)]
+        return tails[0] - eps.exp() * tails[1]
+    return _of_power(noise, distance, eps)
+
+
+def _of_truncated(noise: Noise, x0: arb, x1: arb, eps: arb) -> arb:
+    """Laplace noise within two ends: log P/Q falls on a line from x0 to x1, and is constant beyond.
+
+    It is above eps up to a place between them, or nowhere; its guarantee is eps0 (docs/
+    theory-noise.md, Theorem 1.2).
+    """
+    if eps >= noise.eps0:
+        return arb(0)
+    p, q = noise.inside(x0), noise.inside(x1)
+    gap = abs(x0 - x1) / noise.scale + (q / p).log() - eps
+    if gap <= 0:
+        return arb(0)
+    if not gap > 0:
+        # At most P (1 - e^-gap).
+        return arb(0).union(-(-gap.upper()).expm1())
+    far = noise.scale * gap / 2
+    place, end = (x0 + far, 0) if x0 < x1 else (x0 - far, 1)
+    shares = []
+    for x, share in ((x0, p), (x1, q)):
+        points = (noise.ends[0], place) if end == 0 else (place, noise.ends[1])
+        shares.append(noise.masses(x, points)[0] / share)
+    return (shares[0] - eps.exp() * shares[1]).max(arb(0))
+
+
+def _of_power(noise: Noise, distance: arb, eps: arb) -> arb:
+    """Noise of another shape at 0 and at the distance.
+
+    Between the inputs log P/Q falls from P's to Q's. On P's far side it falls towards the input
+    for shape > 1, from infinity, and rises towards it for shape < 1, from 0; on Q's far side it is
+    below 0. So for eps >= 0 it exceeds eps from one point, or from the end of the line, to another.
+    """
+    x0, x1 = arb(0), distance
+    most = (x1 / noise.scale) ** noise.shape
+
+    def excess(y: arb) -> arb:
+        near, far = ((abs(y - x) / noise.scale) ** noise.shape for x in (x0, x1))
+        return far - near - eps
+
+    def to_the_left(k: int) -> arb:
+        return x0 - noise.scale * arb(2) ** k
+
+    if noise.shape < 1 and eps > 0:
+        if eps >= most:
+            return arb(0)
+        start, end = _crossing(excess, x0, to_the_left), _crossing(excess, x0, x1)
+    elif eps < most:
+        # At shape 1 log P/Q does not change beyond P's input; for less it stays above 0.
+        start, end = None, _crossing(excess, x0, x1)
+    elif noise.shape <= 1:
+        return arb(0)
+    else:
+        start, end = None, _crossing(excess, to_the_left, x0)
+    inner = [None if start is None else start[0], end[0]]
+    total = noise.masses(x0, inner)[0] - eps.exp() * noise.masses(x1, inner)[0]
+    doubt = arb(0)
+    for crossing in (start, end):
+        if crossing is not None:
+            a, b = sorted(crossing, key=lambda y: float(y.mid()))
+            doubt += noise.masses(x0, (a, b))[0] + eps.exp() * noise.masses(x1, (a, b))[0]
+    # What is between the brackets adds something between 0 and the doubt.
+    return arb.max(total, arb(0)).union(arb.max(total, arb(0)) + doubt.upper())
+
+
+_Place = arb | Callable[[int], arb]
+
+
+def _crossing(excess: Callable[[arb], arb], inside: _Place, outside: _Place) -> tuple[arb, arb]:
+    """(inside, outside): points close to each other with excess > 0 and < 0."""
+    low = _found(inside, lambda y: bool(excess(y) > 0))
+    high = _found(outside, lambda y: bool(excess(y) < 0))
+    for _ in range(_HALVINGS):
+        before = low, high
+        # The crossing itself may be in the middle, where nothing can be told.
+        for share in (0.45, 0.55):
+            middle = (low + (high - low) * share).mid()
+            value = excess(middle)
+            if value > 0:
+                low = middle
+            elif value < 0:
+                high = middle
+        if (low, high) == before:
+            break
+    return low, high
+
+
+def _found(place: _Place, fits: Callable[[arb], bool]) -> arb:
+    if isinstance(place, arb):
+        return place
+    for k in range(-60, 2000):
+        y = place(k).mid()
+        if fits(y):
+            return y
+    raise NotCertified("generalized-gaussian: no output with such a ratio was found")
+
+
+def exact_middle(low: arb, high: arb) -> arb:
+    """Halfway between two floats, exactly."""
+    with ctx.workprec(_EXACT):
+        return (low + high) / 2

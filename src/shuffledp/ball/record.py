@@ -12,9 +12,8 @@ from shuffledp.errors import NotCertified
 from shuffledp.theorems import ALIKE_TRIPLES, Theorem
 
 from .bits import Bit, Bits, Coordinate, Matrix
-from .densities import Noise
+from .noises import Noise
 from .outputs import Law
-from .power import PowerNoise
 
 __all__ = [
     "CLASSES",
@@ -169,10 +168,7 @@ class Definition:
         del inputs, log_cut
 
     def added_noise(self) -> Noise | None:
-        """Noise on an interval whose log densities are pieces of parabolas; None of others."""
-
-    def added_power(self) -> PowerNoise | None:
-        """Noise with the density exp(-(|z|/scale)^shape); None of others."""
+        """Noise with the density exp(-(|z|/scale)^shape) on an interval; None of others."""
 
     def unclamped(self) -> Definition:
         """The mechanism whose reports these are, processed further by clamping; or itself."""

@@ -47,10 +47,11 @@ def outputs_of(mechanism: Definition) -> Outputs:
         For mechanisms that add no such noise.
     """
     noise = mechanism.added_noise()
-    if noise is None:
-        raise NotCertified("label stealing: wanted noise on an interval")
-    scale = 1 / (noise.unit if noise.kinked else noise.unit.sqrt())
-    return Outputs(scale / (noise.high - noise.low), normal=not noise.kinked)
+    normal = noise is not None and bool(noise.shape == 2)
+    if noise is None or not (normal or noise.shape == 1):
+        raise NotCertified("label stealing: wanted Laplace or normal noise on an interval")
+    scale = noise.scale / arb(2).sqrt() if normal else noise.scale
+    return Outputs(scale / (noise.high - noise.low), normal=normal)
 
 
 def log_delta_on_interval(

@@ -1,9 +1,4 @@
-"""Noise on the line in balls: masses and likelihood ratios of a number plus symmetric noise.
-
-The noise has the density e^(-(|z|/s)^b)/(2 s Gamma(1 + 1/b)): Laplace noise for b = 1, normal noise
-of standard deviation s/sqrt(2) for b = 2.  Reports may be confined to an interval; then the law is
-conditioned on it.
-"""
+"""Cells of noise on the line in balls: masses and likelihood ratios of two inputs."""
 
 from __future__ import annotations
 
@@ -16,103 +11,13 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.noises import Noise
 from shuffledp.kernel.cells import Cell, Corner
 
-__all__ = ["AddedNoise", "Line", "Span"]
+__all__ = ["Line", "Span", "distinct"]
 
 Floats = npt.NDArray[np.float64]
-
-# Bits in which every sum of two floats is exact: their exponents differ by 2,098 at most.
-_EXACT = 2200
-
-
-@dataclass(frozen=True)
-class AddedNoise:
-    """The report of x is x plus noise, given that it lies between two ends.
-
-    Attributes
-    ----------
-    shape, scale : arb
-        b and s.
-    low, high : arb
-        The interval of inputs.
-    ends : tuple of arb, or None
-        The interval of reports; None for the whole line.
-    """
-
-    shape: arb
-    scale: arb
-    low: arb
-    high: arb
-    ends: tuple[arb, arb] | None = None
-
-    @property
-    def middle(self) -> arb:
-        """Where the blanket changes from the high end's density to the low end's."""
-        return _middle(self.low, self.high)
-
-    def beyond(self, distance: arb) -> arb:
-        """P(Z > distance) for a distance >= 0."""
-        z = distance / self.scale
-        if self.shape == 1:
-            return (-z).exp() / 2
-        if self.shape == 2:
-            return z.erfc() / 2
-        if z.is_zero():
-            return arb(1) / 2
-        return (z**self.shape).gamma_upper(1 / self.shape, regularized=1) / 2
-
-    def masses(self, x: arb, points: Sequence[arb | None]) -> list[arb]:
-        """P(x + Z between neighbouring points) on the whole line; None is an infinite end.
-
-        Tails are subtracted on the side where they are small, which keeps their relative precision.
-        """
-        last = len(points) - 1
-        tails = [self._tail(x, y, right=i == last) for i, y in enumerate(points)]
-        return [
-            1 - one - two if after and not before else (one - two if before else two - one)
-            for (before, one), (after, two) in pairwise(tails)
-        ]
-
-    def _tail(self, x: arb, y: arb | None, *, right: bool) -> tuple[bool, arb]:
-        """Whether y is not below x, and the mass beyond y on that side."""
-        if y is None:
-            return right, arb(0)
-        above = bool(y >= x)
-        return above, self.beyond(y - x if above else x - y)
-
-    def inside(self, x: arb) -> arb:
-        """The mass of x + Z between the ends."""
-        return arb(1) if self.ends is None else self.masses(x, self.ends)[0]
-
-    def level(self, x: arb, y: arb) -> arb:
-        """(|y - x|/s)^b: minus the log density, but for a constant."""
-        z = abs(y - x) / self.scale
-        if self.shape == 1:
-            return z
-        if self.shape == 2:
-            return z * z
-        return arb(0) if z.is_zero() else z**self.shape
-
-    def log_ratio(self, x: arb, reference: arb, y: arb) -> arb:
-        """log of the densities' ratio at y on the whole line."""
-        if self.shape == 2:
-            return (x - reference) * (2 * y - x - reference) / (self.scale * self.scale)
-        return self.level(reference, y) - self.level(x, y)
-
-    def limit(self, x: arb, reference: arb, *, right: bool) -> arb:
-        """The limit of that ratio far out on one side."""
-        if (x - reference).is_zero():
-            return arb(1)
-        if self.shape == 1:
-            shift = (x - reference) / self.scale
-            return (shift if right else -shift).exp()
-        if self.shape > 1:
-            return arb("inf") if (x > reference) == right else arb(0)
-        if self.shape < 1:
-            return arb(1)
-        raise ValueError("the noise's shape is not told apart from 1")
 
 
 @dataclass(frozen=True)
@@ -138,7 +43,7 @@ class Line:
 
     Attributes
     ----------
-    noise : AddedNoise
+    noise : Noise
         What the mechanism adds.
     x0, x1 : arb
         The victim's inputs, of P and of Q.
@@ -147,7 +52,7 @@ class Line:
         the density of the farther end.
     """
 
-    noise: AddedNoise
+    noise: Noise
     x0: arb
     x1: arb
     others: arb | None
@@ -168,7 +73,7 @@ class Line:
         elif noise.shape != 2:
             cuts.append(self.others)
         left, right = (None, None) if noise.ends is None else noise.ends
-        inner = [y for y in _distinct(cuts) if _inside(y, left, right)]
+        inner = [y for y in distinct(cuts) if _inside(y, left, right)]
         found = []
         for a, b in pairwise([left, *inner, right]):
             reference = self.others
@@ -313,17 +218,12 @@ def _ordered(a: Corner, b: Corner) -> tuple[Corner, Corner]:
     return Corner(_least(a.u, b.u), _most(a.v, b.v)), Corner(_most(a.u, b.u), _least(a.v, b.v))
 
 
-def _middle(low: arb, high: arb) -> arb:
-    """Halfway between two floats, exactly."""
-    with ctx.workprec(_EXACT):
-        return (low + high) / 2
-
-
 def _inside(y: arb, left: arb | None, right: arb | None) -> bool:
     return (left is None or y > left) and (right is None or y < right)
 
 
-def _distinct(points: Sequence[arb]) -> list[arb]:
+def distinct(points: Sequence[arb]) -> list[arb]:
+    """Balls that are told apart, in order."""
     found: list[arb] = []
     for y in sorted(points, key=lambda x: float(x.mid())):
         if not found or y > found[-1]:

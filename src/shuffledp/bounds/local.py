@@ -10,10 +10,9 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb, ctx, total
 from shuffledp.arithmetic.intervals import LogInterval, log_interval
-from shuffledp.ball.densities import local_delta
 from shuffledp.ball.gains import local_divergence
+from shuffledp.ball.noises import local_delta
 from shuffledp.ball.outputs import Law, OutputClass, largest, rational_ball
-from shuffledp.ball.power import local_power_delta
 from shuffledp.ball.record import Definition, Parts
 from shuffledp.errors import NotCertified, ParameterError
 
@@ -68,13 +67,11 @@ def _divergence(mechanism: Definition, inputs: Inputs, eps: arb) -> arb:
 
 def _beyond(one: Definition, inputs: Inputs, eps: arb) -> arb:
     """The same at eps >= 0."""
-    noise, power = one.added_noise(), one.added_power()
-    if (noise or power) and inputs[0] == inputs[1]:
-        raise ParameterError(f"x0, x1 = {inputs!r}: wanted two different inputs")
+    noise = one.added_noise()
     if noise is not None:
+        if inputs[0] == inputs[1]:
+            raise ParameterError(f"x0, x1 = {inputs!r}: wanted two different inputs")
         return local_delta(noise, inputs, eps)
-    if power is not None:
-        return local_power_delta(power, inputs, eps)
     parts = one.parts()
     if parts is not None and not _has_classes(one, inputs):
         return _of_parts(parts, inputs, eps)

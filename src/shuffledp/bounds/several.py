@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, total
-from shuffledp.ball.densities import check_inputs, pieces
+from shuffledp.ball.noises import check_inputs
 from shuffledp.ball.record import Definition
 from shuffledp.bounds.data_sets import DataSet, most_informative
+from shuffledp.bounds.line import distinct
 from shuffledp.errors import ShuffleDPError
 from shuffledp.kernel.linear_test import DataSets
 
@@ -76,19 +76,14 @@ def _rows(mechanism: Definition, inputs: tuple[Any, ...]) -> list[list[arb]]:
         cut = mechanism.cut_law(inputs, log_cut=_CUT)
         law = mechanism.output_law(inputs) if cut is None else cut
         return _merged([[one.probability[i] for one in law] for i in range(3)])
-    x0, x1, x2 = check_inputs(noise, inputs)
-    rows: list[list[arb]] = [[], [], []]
     # Of Laplace noise the laws stand in one ratio beyond the inputs.
-    reach = arb(0) if noise.kinked else _REACH / (-2 * noise.quadratic).sqrt()
+    reach = arb(0) if noise.shape == 1 else _REACH * noise.scale / arb(2).sqrt()
     low, high = (noise.low - reach).mid(), (noise.high + reach).mid()
-    edges = [low + (high - low) * k / _CELLS for k in range(_CELLS + 1)]
-    for piece in pieces(noise, x0, x1, x2):
-        cuts = [e for e in edges if _between(piece.left, e, piece.right)]
-        places = [piece.left, *cuts, piece.right]
-        for left, right in pairwise(places):
-            for row, line in zip(rows, piece.lines, strict=True):
-                row.append(noise.integral(line, left, right))
-    return _merged(rows)
+    places = check_inputs(noise, inputs)
+    edges = [*places, *((low + (high - low) * k / _CELLS).mid() for k in range(_CELLS + 1))]
+    left, right = (None, None) if noise.ends is None else noise.ends
+    cuts = [left, *distinct([e for e in edges if _between(left, e, right)]), right]
+    return _merged([[m / noise.inside(x) for m in noise.masses(x, cuts)] for x in places])
 
 
 def _merged(rows: list[list[arb]]) -> list[list[arb]]:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.ball.noises import Noise
 from shuffledp.ball.outputs import check_inputs
-from shuffledp.bounds.line import AddedNoise, Line, Span
+from shuffledp.bounds.line import Line, Span
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner
 from shuffledp.randomizers import DiscreteGaussian, DiscreteLaplace, Randomizer
@@ -33,7 +34,7 @@ _MORE = 48
 
 
 @dataclass(frozen=True)
-class IntegerNoise(AddedNoise):
+class IntegerNoise(Noise):
     """The report of x is x plus noise on the integers.
 
     Attributes

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.densities import Noise, check_inputs
-from shuffledp.ball.power import PowerNoise
-from shuffledp.bounds.line import AddedNoise, Line
+from shuffledp.ball.noises import check_inputs
+from shuffledp.bounds.line import Line
 from shuffledp.laws.integers import integer_line
 from shuffledp.randomizers import GaussianBall, MetricLaplace, Randomizer
 from shuffledp.randomizers.base import Input
@@ -31,11 +29,10 @@ def line_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | None:
         return line_of(randomizer.line, inputs)
     if isinstance(randomizer, MetricLaplace) and not any(isinstance(x, tuple) for x in inputs):
         return line_of(randomizer.unrestricted(), inputs)
-    added = randomizer.added_noise() or randomizer.added_power()
-    if added is None:
+    noise = randomizer.added_noise()
+    if noise is None:
         return None
-    noise = _of_power(added) if isinstance(added, PowerNoise) else _of_noise(added)
-    x0, x1, *others = check_inputs(added, inputs)
+    x0, x1, *others = check_inputs(noise, inputs)
     return Line(noise, x0, x1, others[0] if others else None)
 
 
@@ -48,15 +45,3 @@ def integers_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | Non
         As for ``line_of``.
     """
     return integer_line(randomizer, inputs)
-
-
-def _of_power(noise: PowerNoise) -> AddedNoise:
-    return AddedNoise(noise.shape, noise.scale, noise.low, noise.high)
-
-
-def _of_noise(noise: Noise) -> AddedNoise:
-    """Laplace noise of scale 1/unit, or normal noise of variance 1/unit."""
-    ends = None if noise.left is None or noise.right is None else (noise.left, noise.right)
-    if noise.kinked:
-        return AddedNoise(arb(1), 1 / noise.unit, noise.low, noise.high, ends)
-    return AddedNoise(arb(2), (2 / noise.unit).sqrt(), noise.low, noise.high, ends)

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.bounds.line import AddedNoise, Line
+from shuffledp.ball.noises import Noise
+from shuffledp.bounds.line import Line
 from shuffledp.kernel.cells import Cell
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import Input
@@ -39,7 +40,7 @@ def envelope_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> list[Cell]
     if not isinstance(randomizer, MetricLaplace) or set(inputs) != set(ENVELOPE_INPUTS):
         return None
     step = min(1.0, 2.0 * math.ceil(randomizer.separation * _GRID / 2.0) / _GRID)
-    noise = AddedNoise(arb(1), 1 / arb(randomizer.eps0), arb(0), arb(1))
+    noise = Noise(arb(1), 1 / arb(randomizer.eps0), arb(0), arb(1))
     middle = 1.0 - 0.5 * step
     line = Line(noise, arb(1), arb(1.0 - step), None)
     edges = [float(y) for y in np.linspace(middle, 1.0, _CELLS + 1)]

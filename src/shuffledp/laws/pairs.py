@@ -97,11 +97,7 @@ def is_continuous(randomizer: Randomizer) -> bool:
     parts = randomizer.parts()
     if parts is not None:
         return any(is_continuous(part) for part in parts.randomizers)
-    return (
-        not randomizer.in_files
-        or randomizer.added_noise() is not None
-        or randomizer.added_power() is not None
-    )
+    return not randomizer.in_files or randomizer.added_noise() is not None
 
 
 def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool:

@@ -76,7 +76,7 @@ class IntervalNoise(MeanRandomizer):
         noise = self.added_noise()
         if noise is None:
             raise self._without("a tail of its noise")
-        return noise.beyond(noise.low, rational_ball(size) * (noise.high - noise.low))
+        return noise.beyond(rational_ball(size) * (noise.high - noise.low))
 
     @property
     @abstractmethod

@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.densities import Noise
-from shuffledp.ball.noises import gaussian_noise
+from shuffledp.ball.noises import Noise, gaussian_noise
 from shuffledp.ball.record import Others
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Positive
 from shuffledp.randomizers.additive import IntervalNoise

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shuffledp import _check
 from shuffledp import _special as special
-from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.noises import generalized_noise
-from shuffledp.ball.outputs import rational_ball
-from shuffledp.ball.power import PowerNoise as PowerDensity
+from shuffledp.ball.noises import Noise, generalized_noise
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.gamma import gamma_power
@@ -71,7 +67,7 @@ class GeneralizedGaussian(IntervalNoise):
         super().__post_init__()
         _check.real("(high - low)/scale", self.distance, low=1e-9, high=_LARGEST_DISTANCE)
 
-    def added_power(self) -> PowerDensity:
+    def added_noise(self) -> Noise:
         """Density exp(-|z/scale|^shape)."""
         return generalized_noise(self.shape, self.scale, self.low, self.high)
 
@@ -131,11 +127,6 @@ class GeneralizedGaussian(IntervalNoise):
     @property
     def _finest(self) -> float:
         return self.distance
-
-    def tail(self, size: Fraction) -> arb:
-        """Half the regularised upper incomplete gamma function."""
-        noise = self.added_power()
-        return noise.beyond(rational_ball(size) * (noise.high - noise.low))
 
     def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
         """L^(1/b) scales, L a Gamma(1/b) number: their density is e^-L/Gamma(1 + 1/b)."""

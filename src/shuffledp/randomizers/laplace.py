@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.ball.densities import Noise
-from shuffledp.ball.noises import laplace_noise
+from shuffledp.ball.noises import Noise, laplace_noise
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Switch
 from shuffledp.randomizers.additive import IntervalNoise

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.densities import Noise
-from shuffledp.ball.noises import truncated_noise
+from shuffledp.ball.noises import Noise, truncated_noise
 from shuffledp.ball.outputs import rational_ball
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified
@@ -277,7 +276,8 @@ class _TruncatedCells(Cells):
         def chance() -> arb:
             noise = self.mechanism.added_noise()
             length = noise.high - noise.low
-            x = noise.low + length * rational_ball(Fraction(own, steps))
-            return noise.beyond(x, length * rational_ball(Fraction(j, steps)))
+            x, y = (noise.low + length * rational_ball(Fraction(k, steps)) for k in (own, own + j))
+            end = None if noise.ends is None else noise.ends[1]
+            return noise.masses(x, (y, end))[0] / noise.inside(x)
 
         return number.below(chance)

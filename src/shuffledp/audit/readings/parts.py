@@ -50,7 +50,7 @@ def read(randomizer: Randomizer, inputs: tuple[Any, ...]) -> Reading:
         if isinstance(randomizer, kind):
             return reader(randomizer, inputs)
     noise = isinstance(randomizer, MetricLaplace | DiscreteLaplace | DiscreteGaussian)
-    if noise or randomizer.added_noise() or randomizer.added_power():
+    if noise or randomizer.added_noise():
         return of_noise(randomizer, inputs)
     return by_ratios(randomizer, inputs)
 
