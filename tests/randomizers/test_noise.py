@@ -410,7 +410,6 @@ def test_one_coordinate_of_noise_in_a_ball():
     [
         sd.GeneralizedGaussian(shape=0.1, scale=1.0),
         sd.Staircase(eps0=1e-6),
-        sd.Laplace(eps0=1e-9),
     ],
     ids=repr,
 )
