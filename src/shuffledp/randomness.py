@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,13 @@ class Choice:
     def __init__(self, edges: tuple[int, ...]) -> None:
         self.edges = edges
         self.first = np.array([edge >> (BITS - 64) for edge in edges], dtype=np.uint64)
+
+
+def choice(weights: Sequence[int]) -> Choice:
+    """The law with probabilities proportional to whole weights, to 2^-1280."""
+    sums = list(itertools.accumulate(weights))
+    # Where the sum is reached nothing is left for later outcomes.
+    return Choice(tuple((part << BITS) // sums[-1] for part in sums if part < sums[-1]))
 
 
 class RandomSource(ABC):

@@ -1,6 +1,6 @@
 """Samplers against the law: every output's probability from the definition, fixed seeds."""
 
-from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,8 +9,7 @@ from flint import arb, ctx
 import shuffledp as sd
 from randomizers.finite import FINITE, outputs
 from randomizers.sources import LEAST_P_VALUE, Script, fits
-from shuffledp.randomizers.chances import LENGTH, digits_up
-from shuffledp.randomizers.levels import coin
+from shuffledp.randomizers.levels import LENGTH, coin
 from shuffledp.randomness import SeededSource
 
 USERS = 200_000
@@ -139,5 +138,5 @@ def test_probabilities_are_rounded_towards_more_noise(eps0):
 
 
 def test_rounding_at_the_ends():
-    assert digits_up(Decimal(1)) == b"\xff" * LENGTH
-    assert digits_up(Decimal(0)) == b"\x00" * LENGTH
+    assert coin(Fraction(1)) == b"\xff" * LENGTH
+    assert coin(Fraction(0)) == b"\x00" * LENGTH

@@ -8,8 +8,7 @@ import pytest
 
 import shuffledp as sd
 from randomizers.sources import LEAST_P_VALUE, Script, fits
-from shuffledp.randomizers.chances import choice
-from shuffledp.randomness import BITS
+from shuffledp.randomness import BITS, choice
 
 MATRICES = [
     [[0.7, 0.3], [0.2, 0.8]],

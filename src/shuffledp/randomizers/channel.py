@@ -24,10 +24,9 @@ from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.mechanism import Switch
 from shuffledp.randomizers.base import Randomizer, Reports
-from shuffledp.randomizers.chances import choice
 from shuffledp.randomizers.frequency import counted, histogram
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
-from shuffledp.randomness import Choice, RandomSource
+from shuffledp.randomness import Choice, RandomSource, choice
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 from shuffledp.theorems import ALL_PAIRS, ALL_TRIPLES
 from shuffledp.values.work import Beside

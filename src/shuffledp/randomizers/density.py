@@ -17,11 +17,10 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.chances import choice
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import to_lattice
 from shuffledp.randomizers.values import real_values
-from shuffledp.randomness import Choice, RandomSource
+from shuffledp.randomness import Choice, RandomSource, choice
 from shuffledp.theorems import ALL_PAIRS
 from shuffledp.values.work import Answers, Beside
 

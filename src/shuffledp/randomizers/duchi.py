@@ -21,8 +21,7 @@ from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.levels import place
+from shuffledp.randomizers.levels import coin, grown, place
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import real_values, whole_reports
 from shuffledp.randomness import RandomSource
@@ -233,7 +232,7 @@ def bits(places: Floats, eps0: float, source: RandomSource) -> np.ndarray:
 
     The rounding is unbiased, and exact in the ends; whatever it does is done before the noise.
     """
-    fair = source.coins(digits_up(quotient(2, exponential(eps0), 1)), len(places))
+    fair = source.coins(coin(2 / (grown(eps0) + 1)), len(places))
     rounded = source.unit(len(places)) < places
     coins = source.coins(_HALF, len(places))
     return np.where(fair, coins, rounded).astype(np.uint8)

@@ -18,8 +18,8 @@ from shuffledp.ball.record import Masses, Others
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.duchi import IntervalMean, bit_parts, bits, mixed, usable
+from shuffledp.randomizers.levels import coin, half_grown
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.piecewise import corner_labels, moment, spread, window_parts
 from shuffledp.randomizers.values import real_values
@@ -124,7 +124,7 @@ class Hybrid(IntervalMean):
         one = 2.0 * bits(places, self.eps0, source) - 1.0
         found = one / math.tanh(0.5 * self.eps0)
         if self.share > 0.0:
-            other = source.coins(digits_up(quotient(1, exponential(0.5 * self.eps0))), len(places))
+            other = source.coins(coin(1 / half_grown(self.eps0)), len(places))
             found = np.where(other, found, spread(places, self.eps0, source))
         return self.middle + self.half * found
 

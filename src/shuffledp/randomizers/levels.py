@@ -1,31 +1,36 @@
-"""Mechanisms whose output density lies between two levels, e^eps0 apart.
+"""Probabilities of mechanisms with two levels, e^eps0 apart: fractions and digits, for samplers.
 
-R_x is a base measure times 1 + (e^eps0 - 1) favour, where the input's favour for the output is from
-0 to 1, and for most mechanisms 0 or 1. Wherever some input of the domain has no favour for the
-output, the base measure is the blanket.
+Where a sampler rounds a probability it does so towards less information: the mechanism that runs
+is the one of the law followed by more noise of the same kind, so that every upper bound for the
+law holds for it too (post-processing, docs/theory.md, Lemma 1.1).
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from functools import lru_cache
 
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.randomizers.chances import digits_up, exponential, quotient
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.randomness import BITS
 
-U = UNIT_ROUNDOFF
+# Digits to base 256.
+LENGTH = BITS // 8
+# Bits of e^eps0: what a few operations make of it is wrong by less than 2^-_ROOM of itself.
+_BITS, _ROOM = BITS + 192, BITS + 128
 
-Favours = tuple[Fraction | bool, ...]
-Part = tuple[Fraction, Favours]
 
-
+@lru_cache(maxsize=64)
 def grown(eps0: float) -> Fraction:
-    """e^eps0 to 420 places, as a fraction."""
-    return Fraction(exponential(eps0))
+    """e^eps0 to 1,472 bits, as a fraction."""
+    with ctx.workprec(_BITS):
+        mantissa, exponent = arb(eps0).exp().mid().man_exp()
+    return int(mantissa) * Fraction(2) ** int(exponent)
 
 
 def half_grown(eps0: float) -> Fraction:
-    """e^(eps0/2) to 420 places, as a fraction."""
-    return Fraction(exponential(0.5 * eps0))
+    """e^(eps0/2), likewise."""
+    return grown(0.5 * eps0)
 
 
 def place(x: float, low: float, high: float) -> Fraction:
@@ -34,5 +39,6 @@ def place(x: float, low: float, high: float) -> Fraction:
 
 
 def coin(p: Fraction) -> bytes:
-    """Digits of a probability for ``RandomSource.coins``, rounded up."""
-    return digits_up(quotient(p.numerator, p.denominator))
+    """Digits of a probability for ``RandomSource.coins``, rounded up to 160 of them; below 1."""
+    digits = math.ceil(p * (1 + Fraction(1, 1 << _ROOM)) * 256**LENGTH)
+    return min(digits, 256**LENGTH - 1).to_bytes(LENGTH, "big")

@@ -19,9 +19,8 @@ from shuffledp.ball.record import Masses, Others
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.duchi import IntervalMean, usable
-from shuffledp.randomizers.levels import half_grown
+from shuffledp.randomizers.levels import coin, half_grown
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.noise import to_lattice
 from shuffledp.randomizers.values import real_values
@@ -190,7 +189,7 @@ def spread(places: Floats, eps0: float, source: RandomSource) -> Floats:
     """
     steps, favoured = lattice(eps0)
     size = len(places)
-    anywhere = source.coins(digits_up(quotient(1, exponential(0.5 * eps0))), size)
+    anywhere = source.coins(coin(1 / half_grown(eps0)), size)
     start = to_lattice(places, steps, source)
     cells = np.where(
         anywhere, source.below(steps + favoured, size), start + source.below(favoured, size)
