@@ -170,7 +170,8 @@ def local_delta(noise: Noise, inputs: Sequence[float], eps: arb) -> arb:
         # Exactly zero where the distance is that of the ends.
         excess = eps - noise.eps0 * (distance / (noise.high - noise.low))
         if noise.ends is not None:
-            return _of_truncated(noise, x0, x1, eps)
+            # The guarantee of the truncated law too (docs/theory-noise.md, Theorem 1.2).
+            return arb(0) if eps >= noise.eps0 else _of_truncated(noise, noise.ends, (x0, x1), eps)
         return arb(0) if excess >= 0 else -(excess / 2).expm1()
     if noise.shape == 2:
         mu = distance * arb(2).sqrt() / noise.scale
@@ -179,14 +180,12 @@ def local_delta(noise: Noise, inputs: Sequence[float], eps: arb) -> arb:
     return _of_power(noise, distance, eps)
 
 
-def _of_truncated(noise: Noise, x0: arb, x1: arb, eps: arb) -> arb:
+def _of_truncated(noise: Noise, ends: tuple[arb, arb], inputs: tuple[arb, arb], eps: arb) -> arb:
     """Laplace noise within two ends: log P/Q falls on a line from x0 to x1, and is constant beyond.
 
-    It is above eps up to a place between them, or nowhere; its guarantee is eps0 (docs/
-    theory-noise.md, Theorem 1.2).
+    It is above eps up to a place between them, or nowhere.
     """
-    if eps >= noise.eps0:
-        return arb(0)
+    x0, x1 = inputs
     p, q = noise.inside(x0), noise.inside(x1)
     gap = abs(x0 - x1) / noise.scale + (q / p).log() - eps
     if gap <= 0:
@@ -195,12 +194,9 @@ def _of_truncated(noise: Noise, x0: arb, x1: arb, eps: arb) -> arb:
         # At most P (1 - e^-gap).
         return arb(0).union(-(-gap.upper()).expm1())
     far = noise.scale * gap / 2
-    place, end = (x0 + far, 0) if x0 < x1 else (x0 - far, 1)
-    shares = []
-    for x, share in ((x0, p), (x1, q)):
-        points = (noise.ends[0], place) if end == 0 else (place, noise.ends[1])
-        shares.append(noise.masses(x, points)[0] / share)
-    return (shares[0] - eps.exp() * shares[1]).max(arb(0))
+    above = (ends[0], x0 + far) if x0 < x1 else (x0 - far, ends[1])
+    mine, other = noise.masses(x0, above)[0] / p, noise.masses(x1, above)[0] / q
+    return (mine - eps.exp() * other).max(arb(0))
 
 
 def _of_power(noise: Noise, distance: arb, eps: arb) -> arb:
