@@ -31,7 +31,7 @@ from shuffledp.theorems import END_POINTS
 # Binary digits by which the lattice of reports is finer than the noise and the interval.
 _FINER = 32
 # Noise is farther out than that with this probability: no report is.
-_NEVER = 1e-300
+NEVER = 1e-300
 
 
 class IntervalNoise(MeanRandomizer):
@@ -99,10 +99,14 @@ class IntervalNoise(MeanRandomizer):
         law = NoiseCells(self, bits)
         return lattice_reports(lambda _: law, bits, (self.low, self.high), values, source)
 
+    @property
+    def farthest(self) -> float:
+        """Noise is never farther out, in units of high - low."""
+        return float(self.inverse_tail(np.array([NEVER]), np.zeros(1))[0][0])
+
     def _unbiased(self, reports: ArrayLike) -> Floats:
         """Reports that the noise can reach."""
-        size = float(self.inverse_tail(np.array([_NEVER]), np.zeros(1))[0][0])
-        reach = (self.high - self.low) * (size + 1.0)
+        reach = (self.high - self.low) * (self.farthest + 1.0)
         return real_values(reports, self.low - reach, self.high + reach, name="reports")
 
 
