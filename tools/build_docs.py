@@ -62,9 +62,7 @@ GROUPS = {
         *("ratios", "variation_ratio", "analyses", "Analysis", "Comparison"),
         *("Shuffler", "AddedNoise"),
     ),
-    "Rounds and training": (
-        *("compose", "Composed", "central", "sgd", "SGD", "sgd_noise"),
-    ),
+    "Rounds and training": (*("compose", "Composed", "central", "sgd", "SGD", "sgd_noise"),),
     "Solving for a parameter": (
         *("calibrate", "Calibration", "required_users", "most_rounds", "required_noise"),
         *("required_added", "required_messages"),
