@@ -30,7 +30,7 @@ def shuffled():
         yield sd.shuffle(example(name), n=20, rtol=1e-2).as_round()
     more = {"n": [20, 21, np.int64(20)], "rtol": [1e-3], "trust": ["published"]}
     for one in (KRR, sd.KRR(k=4, eps0=1), LAPLACE, sd.Laplace(eps0=1.0, low=-0.0, high=2.0)):
-        given = {"randomizer": one, "n": 20}
+        given = {"mechanism": one, "n": 20}
         yield from (x.as_round() for x in with_others(sd.shuffle, given, more))
     for low, high in ((0, 1), (-1.0, 1.0), (0.0, 0.5)):
         yield sd.shuffle(sd.Laplace(eps0=1.0, low=low, high=high), n=20).as_round()
