@@ -151,17 +151,6 @@ class OrNone:
 
 
 @dataclass(frozen=True)
-class OrInfinity:
-    """As ``rule`` has it, or infinity."""
-
-    rule: Rule
-
-    def __call__(self, name: str, value: Any, mechanism: Any) -> float:
-        """The number, which may be infinite."""
-        return math.inf if value == math.inf else self.rule(name, value, mechanism)
-
-
-@dataclass(frozen=True)
 class Follows:
     """As ``rule`` has it; where it is not given, it follows from parameters declared before."""
 
