@@ -86,11 +86,11 @@ class Stealing:
         found = proposer.crossing(target, cap)
         if found is None:
             return None
-        eps, slope = found
+        eps, slope = found.epsilon, found.slope
         goal, best, before = target - 0.5 * _NEAR, None, None
         eps *= math.exp((goal - target) / slope)
         for _ in range(_TRIES):
-            plans = proposer.plans(eps)
+            plans = proposer.moved(found.plans, eps)
             numbers = _all_numbers(plans)
             value = self._certified(cases, numbers, eps, enough=target - _FAR)
             gap = value - target

@@ -3,8 +3,8 @@
 The split is beta = min(B, kappa R), s = beta/R, with R the law of the worst label or a mixture of
 labels: then neither part changes the gain g/R, and for the data set whose others all hold it
 nothing is lost but the empty reservoir. Where an output says nothing of the victim (g about 0) it
-can be hidden for free, so kappa is chosen by the sign of g. Where the theorem wants constants,
-beta = kappa B and s = theta.
+can be hidden for free, so kappa is chosen by groups of outputs: each part of few is a group, of
+many those with one sign of g. Where the theorem wants constants, R = B.
 """
 
 from __future__ import annotations
@@ -41,12 +41,14 @@ SMOOTHING = 0.0045
 _REACH, _MOST_WORK = 4.2, 3e7
 # Steps in deviations of psi^n, and against alpha: aliases of e^(-(2 pi/1.1)^2/2) and e^(-4 pi).
 _STEP, _STEP_OF_ALPHA = 1.1, 0.5
-# The largest share of the blanket: some of every law is left.
-_MOST_SHARE, _MOST_CONSTANT = 0.999, 0.97
+# The largest share of the blanket where numbers are constants: some of every law is left.
+_MOST_CONSTANT = 0.97
 # Alpha times the largest gain, at most: e^600 is a float.
 _LARGEST_EXPONENT = 600.0
 # Of a difference of masses less than this share of them is rounding.
 _ROUNDING = 1e-13
+# Up to so many parts of the outputs each has a kappa of its own; of more, each sign of g.
+_MOST_GROUPS = 4
 # Laws under x0 and x1 nearer than that to each other are the same.
 _SILENT = 1e-12
 _TINY = 1e-300
@@ -149,11 +151,11 @@ class Plan(NamedTuple):
     Attributes
     ----------
     kappas : tuple of float
-        Size of the reservoir where g = 0, > 0, < 0; one where numbers are constants.
+        Size of the reservoir in each group of outputs; one where numbers are constants.
     weights : tuple of float
-        Of labels in R; of constants theta/kappa alone.
+        Of labels in R; R stands for B where numbers are constants.
     joins : tuple of float
-        How much likelier than beta/R to join, by the sign of g.
+        How much likelier than beta/R to join, in each group.
     lift : float
         Of log alpha against the saddle point.
     smooth : float
@@ -205,18 +207,31 @@ class Planner:
         self.case, self.n, self.returns = case, n, n <= _MOST_EVEN
         self._g, self._label_g = case.gains(eps)
         self._blanket = np.bincount(case.parts, case.blanket)
+        self._most = 1.0 if case.tuned else _MOST_CONSTANT
         # Atoms of all labels with the reservoir's.
         self._size = case.other.size + len(case.other) * case.blanket.size
         silent = np.abs(case.first - case.second) <= _SILENT * case.first
-        self.signs = np.zeros(case.parts.max() + 1, dtype=int)
-        self.signs[case.parts] = np.where(silent, 0, np.where(self._g > 0.0, 1, 2))
+        signs = np.zeros(case.parts.max() + 1, dtype=int)
+        signs[case.parts] = np.where(silent, 0, np.where(self._g > 0.0, 1, 2))
+        #: Whether each part is a group of its own.
+        self.apart = signs.size <= _MOST_GROUPS
+        #: The group of each part: outputs of one group have one kappa, and one factor of s.
+        self.groups = np.arange(signs.size) if self.apart else signs
+        #: Of each group the sign of g: 0 where g is silent, 1 where it is > 0, 2 where it is < 0.
+        self.signs = signs if self.apart else np.arange(3)
+        #: Groups that have outputs.
+        self.used = np.unique(self.groups)
+
+    def by_group(self, law: Array) -> Array:
+        """The mass of each group of outputs."""
+        return np.bincount(self.groups[self.case.parts], law, self.signs.size)
 
     def plan(
         self,
         kappas: Any,
         weights: Any,
         *,
-        joins: Any = (1.0, 1.0, 1.0),
+        joins: Any = None,
         lift: float = 0.0,
         smooth: float = SMOOTHING,
         fine: float = 1.0,
@@ -225,6 +240,7 @@ class Planner:
         label: int | None = None,
     ) -> Plan:
         """About log delta with these numbers: the worst label's J at its saddle point."""
+        joins = np.ones(len(kappas)) if joins is None else joins
         share, join = self._split(*(np.asarray(x, dtype=float) for x in (kappas, weights, joins)))
         with np.errstate(all="ignore"):
             measures = self._measures(share, join)
@@ -244,27 +260,32 @@ class Planner:
         given = {key: getattr(plan, key) for key in keys} | new
         return self.plan(start=plan.alpha * math.exp(-plan.lift), label=plan.label, **given)
 
+    def edges(self, weights: Any) -> Array:
+        """Of each group the kappa at which all of the blanket is hidden."""
+        found = np.full(self.signs.size, _TINY)
+        np.maximum.at(found, self.groups, self._most / self._ratio(np.asarray(weights)))
+        return found
+
+    def _ratio(self, weights: Array) -> Array:
+        """R/B of each part; 1 of constants."""
+        if not self.case.tuned:
+            return np.ones(1)
+        law = np.bincount(self.case.parts, weights @ self.case.other, self._blanket.size)
+        ratio = np.divide(law, self._blanket, out=np.ones(law.size), where=self._blanket > 0.0)
+        return np.where(ratio > 0.0, ratio, 1.0)
+
     def _split(self, kappas: Array, weights: Array, joins: Array) -> tuple[Array, Array]:
-        """Share and s: beta = min(B, kappa R), s = joins beta/R; or kappa and theta."""
-        case = self.case
-        if not case.tuned:
-            kappa = min(kappas[0], _MOST_CONSTANT)
-            return np.array([kappa]), np.array([min(weights[0] * kappas[0], 1.0)])
-        count, blanket = self.signs.size, self._blanket
-        law = np.bincount(case.parts, weights @ case.other, count)
-        ratio = np.divide(law, blanket, out=np.ones(count), where=blanket > 0.0)
-        ratio = np.where(ratio > 0.0, ratio, 1.0)
-        share = np.minimum(_MOST_SHARE, kappas[self.signs] * ratio)
-        return share, np.clip(share / ratio * joins[self.signs], 0.0, 1.0)
+        """Share and s of each part: beta = min(B, kappa R), s = joins beta/R."""
+        ratio = self._ratio(weights)
+        share = np.minimum(self._most, kappas[self.groups] * ratio)
+        return share, np.clip(share / ratio * joins[self.groups], 0.0, 1.0)
 
     def _measures(self, share: Array, join: Array) -> _Measures:
         """As ``bounds.stealing`` makes them."""
         case = self.case
         beta, s = share[case.parts] * case.blanket, join[case.parts]
         positive, some = np.maximum(self._g, 0.0), share[case.parts] * case.blanket > 0.0
-        part, stay = share[0], 1.0 - join[0]
-        if case.tuned:
-            part, stay = share[case.parts], 1.0 - join[case.parts]
+        part, stay = (x[case.parts] if case.tuned else x[0] for x in (share, 1.0 - join))
         rest = case.other - part * case.hidden
         left = rest > _ROUNDING * case.other
         empty = (self.n - 1) * math.log1p(-min(float(beta.sum()), 1.0 - 1e-16))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,24 +12,29 @@ import numpy as np
 from shuffledp.propose.simplex import least
 from shuffledp.propose.stealing import SMOOTHING, Array, Floats, Plan, Planner
 
-__all__ = ["best_plan", "first_plan", "is_few"]
+__all__ = ["best_plan", "first_plans", "is_few"]
 
 # The reservoir's share of the blanket from which numbers are searched for all at once; chosen
 # between 0.02 and 0.2 where one number after the other began to lose more than 1e-3 of eps.
 _FEW = 0.06
 # Nobody else is in the first reservoir with probability delta e^-6.
 _DEEPER = 6.0
-# Evaluations of the search for all numbers at once.
-_CALLS = 150
+# Evaluations of a search for all numbers at once, and its first steps.
+_CALLS, _STEPS = 200, (0.25, 0.1)
+# Factors of numbers one by one, at most so many times, while they gain this much of log delta; and
+# the least share of what can be hidden.
+_LEAPS, _SWEEPS, _LEAP, _LEAST = (1e-4, 0.03, 0.2, 5.0, 30.0, 1e4), 2, 1e-3, 1e-16
 # What is less, in log delta, is no gain.
 _GAIN = 1e-5
 # Factors by which a number is changed, from scratch and from the last ones; of constants.
 _COARSE, _FINE, _CONSTANT = (2.0, 1.3, 1.1), (1.3, 1.1), (1.6, 1.2, 1.06)
 # A reservoir where outputs say something, against that where they say nothing.
 _LOUD = 1e-4
-# Where few are hidden by few: sizes of the reservoir against the first, what of it there is where
-# g < 0, and labels that it is tuned to.
-_SIZES, _AGAINST, _LIKELY = (0.7, 1.5, 3.0, 6.0, 12.0), (1.0, 0.2, 0.03), 3
+# Where few are hidden by few: sizes of the reservoir against the first, up to all of the blanket,
+# and labels that it is tuned to.
+_SIZES, _LIKELY = (0.7, 2.0, 6.0, 1e6), 3
+# First numbers that are kept, and so many that are searched on.
+_KEPT, _BEGUN = 8, 2
 # Halvings of the weight of another label.
 _HALVINGS = 6
 # The first h alpha where psi may come back to 1, and others.
@@ -65,25 +71,28 @@ def best_plan(
     few = few or case.unbounded
     if last is not None:
         best = _searched(made, made.changed(last), _FINE)
-    elif case.tuned:
-        starts = [_from_scratch, _from_grid] if few else [_from_scratch]
-        hidden = hidden_share(n, log_delta)
-        best = min((_searched(made, start(made, hidden), _COARSE) for start in starts), key=_value)
     else:
-        best = _searched(made, _of_constants(made, hidden_share(n, log_delta)), _CONSTANT)
+        factors = _COARSE if case.tuned else _CONSTANT
+        starts = first_plans(case, n, eps, log_delta)[: _BEGUN if few else 1]
+        best = min((_searched(made, start, factors) for start in starts), key=_value)
     if case.tuned:
         best = _mixed(made, best)
     if few and polish:
-        best = _polished(made, best)
-    return _polished(made, best) if few and polish and not case.unbounded else best
+        for step in _STEPS:
+            best = _polished(made, _swept(made, best), step)
+    return best
 
 
-def first_plan(case: Floats, n: int, eps: float, log_delta: float) -> Plan:
-    """Numbers to begin with, not searched."""
+def first_plans(case: Floats, n: int, eps: float, log_delta: float) -> list[Plan]:
+    """Numbers to begin with, not searched, the best ones first."""
     made, hidden = Planner(case, n, eps), hidden_share(n, log_delta)
     if not case.tuned:
-        return _of_constants(made, hidden)
-    return min((made.plan(*start, smooth=_SMOOTH) for start in _starts(made, hidden)), key=_value)
+        found = _of_constants(made, hidden)
+    elif is_few(case, n, log_delta):
+        found = _from_grid(made, hidden)
+    else:
+        found = [made.plan(*start, smooth=_SMOOTH) for start in _starts(made, hidden)]
+    return sorted(found, key=_value)[:_KEPT]
 
 
 def is_few(case: Floats, n: int, log_delta: float) -> bool:
@@ -105,39 +114,40 @@ def _starts(made: Planner, hidden: float) -> list[tuple[Array, Array]]:
     case = made.case
     weights = np.zeros(case.spreads.size)
     weights[case.order[0]] = 1.0
-    starts = [np.full(3, hidden)]
-    quiet = float((weights @ case.other)[made.signs[case.parts] == 0].sum())
-    if quiet > 1e-6:
-        starts.append(hidden * np.array([1.0 / quiet, _LOUD, _LOUD]))
+    starts = [np.full(made.signs.size, hidden)]
+    law = made.by_group(weights @ case.other)
+    for group in np.flatnonzero((made.signs == 0) & (law > 1e-6)):
+        start = np.full(made.signs.size, hidden * _LOUD)
+        start[group] = hidden / law[group]
+        starts.append(start)
     return [(start, weights) for start in starts]
 
 
-def _from_scratch(made: Planner, hidden: float) -> Plan:
-    """The better start, with a reservoir of the best size."""
-    found = (made.plan(*start, smooth=_SMOOTH) for start in _starts(made, hidden))
-    return min((_scaled(made, plan, 1.5) for plan in found), key=_value)
+def _from_grid(made: Planner, hidden: float) -> list[Plan]:
+    """Reservoirs of some groups of outputs, tuned to one of some labels or to all."""
+    labels = np.eye(made.case.spreads.size)[made.case.order[:_LIKELY]]
+    weights = [*labels, labels.mean(axis=0)]
+    found = []
+    for which in itertools.product((False, True), repeat=made.used.size):
+        chosen = np.zeros(made.signs.size, dtype=bool)
+        chosen[made.used] = which
+        for w in weights:
+            mass = float(made.by_group(w @ made.case.other)[chosen].sum())
+            if mass > 0.0:
+                sizes = (hidden * np.where(chosen, x / mass, _LOUD) for x in _SIZES)
+                found += [made.plan(size, w, smooth=_SMOOTH) for size in sizes]
+    return found
 
 
-def _from_grid(made: Planner, hidden: float) -> Plan:
-    """Sizes of the reservoir, less of it where g < 0, tuned to one of some labels or to all."""
-    likely = made.case.order[:_LIKELY]
-    weights = [np.eye(made.case.spreads.size)[j] for j in likely]
-    weights = [*weights, sum(weights) / len(weights)] if len(weights) > 1 else weights
-    sizes = [x * np.array([1.0, 1.0, y]) for x in _SIZES for y in _AGAINST]
-    found = (made.plan(hidden * x, w, smooth=_SMOOTH) for x in sizes for w in weights)
-    return min(found, key=_value)
-
-
-def _of_constants(made: Planner, hidden: float) -> Plan:
+def _of_constants(made: Planner, hidden: float) -> list[Plan]:
     """kappa B, theta = kappa, and a ceiling where gains have no bound."""
     case = made.case
     share = hidden / float(case.blanket.sum())
     # Times sqrt(n chi/2); a spread that floats hold as 0 has no ceilings.
     unit = math.sqrt(0.5 * made.n * float(case.spreads.max()))
     tops = [math.inf, *(_CEILINGS * unit)] if case.unbounded and unit > 0.0 else [math.inf]
-    sizes = [share, 0.95] if share > _FEW else [share]
-    found = (made.plan([k], [1.0], smooth=_SMOOTH, ceiling=top) for k in sizes for top in tops)
-    return min(found, key=_value)
+    sizes, weights = [share, 0.95] if share > _FEW else [share], np.eye(case.spreads.size)[0]
+    return [made.plan([k], weights, smooth=_SMOOTH, ceiling=top) for k in sizes for top in tops]
 
 
 def _climb(
@@ -164,8 +174,9 @@ def _scaled(made: Planner, best: Plan, factor: float) -> Plan:
 
 def _searched(made: Planner, best: Plan, factors: tuple[float, ...]) -> Plan:
     """The size of the reservoir, then one number after the other with this size kept."""
-    tuned = made.case.tuned
-    changes = [_sign_change(made, int(i)) for i in np.unique(made.signs)] if tuned else [_theta]
+    changes = [_group_change(made, int(i)) for i in made.used]
+    if not made.case.tuned:
+        changes = [lambda plan, x: {"joins": np.array(plan.joins) * x}]
     if math.isfinite(best.ceiling):
         changes = [*changes, lambda plan, x: {"ceiling": plan.ceiling * x}]
     for factor in factors:
@@ -178,17 +189,11 @@ def _searched(made: Planner, best: Plan, factors: tuple[float, ...]) -> Plan:
     return _climb(made, best, lambda plan, x: {"fine": plan.fine * x}, (2.0,) * made.returns)
 
 
-def _theta(plan: Plan, x: float) -> dict[str, Any]:
-    return {"weights": np.array(plan.weights) * x}
-
-
-def _sign_change(made: Planner, i: int) -> Callable[[Plan, float], dict[str, Any]]:
+def _group_change(made: Planner, i: int) -> Callable[[Plan, float], dict[str, Any]]:
     """One kappa, the others so much the other way that as many are hidden."""
-    case, signs = made.case, made.signs[made.case.parts]
 
     def change(plan: Plan, x: float) -> dict[str, Any]:
-        law = np.array(plan.weights) @ case.other
-        hidden = np.array(plan.kappas) * np.bincount(signs, law, 3)
+        hidden = np.array(plan.kappas) * made.by_group(np.array(plan.weights) @ made.case.other)
         new = np.array(plan.kappas)
         new[i] *= x
         return {"kappas": new * hidden.sum() / (hidden.sum() + (x - 1.0) * hidden[i])}
@@ -215,35 +220,43 @@ def _mixed(made: Planner, best: Plan) -> Plan:
     return best
 
 
-def _polished(made: Planner, best: Plan) -> Plan:
-    """All numbers at once: logs of kappas, joins and weights, of alpha and h alpha."""
-    tuned = made.case.tuned
-    signs = np.unique(made.signs) if tuned else np.zeros(1, dtype=int)
-    some = made.case.order[:3] if tuned else np.zeros(1, dtype=int)
-    k, w = signs.size, some.size
+def _swept(made: Planner, best: Plan) -> Plan:
+    """One number after the other by large factors: what a climb does not get to."""
+    for _ in range(_SWEEPS):
+        before = best
+        for key, i, x in itertools.product(("kappas", "joins"), made.used, _LEAPS):
+            new = np.array(getattr(best, key))
+            # More than all of the blanket is not hidden.
+            new[i] = min(new[i], made.edges(best.weights)[i]) * x if key == "kappas" else new[i] * x
+            best = min(best, made.changed(best, **{key: new}), key=_value)
+        if not best.value < before.value - _LEAP:
+            break
+    return best
+
+
+def _polished(made: Planner, best: Plan, step: float) -> Plan:
+    """All numbers at once: fourth roots of shares and of s, logs of alpha, h alpha and ceiling."""
+    used, k = made.used, made.used.size
+    most = made.edges(best.weights)[used]
 
     def numbers(x: Array) -> dict[str, Any]:
-        kappas, weights, joins = (np.array(v) for v in (best.kappas, best.weights, best.joins))
-        kappas[signs], joins[signs] = np.exp(x[:k]), np.exp(x[k : 2 * k])
-        weights[some] = np.exp(np.clip(x[2 * k : 2 * k + w], -30.0, 30.0))
-        found = {"kappas": kappas, "joins": joins, "lift": float(x[2 * k + w])}
-        found["smooth"] = math.exp(x[2 * k + w + 1])
-        found["weights"] = weights / weights.sum() if tuned else weights
-        if math.isfinite(best.ceiling):
-            found["ceiling"] = math.exp(x[-1])
-        return found
+        kappas, joins = np.array(best.kappas), np.array(best.joins)
+        kappas[used] = most * np.clip(x[:k] ** 4, _LEAST, 1.0)
+        joins[used] = np.clip(x[k : 2 * k] ** 4, 0.0, 1.0) / kappas[used]
+        found = {"kappas": kappas, "joins": joins, "lift": float(x[2 * k])}
+        found["smooth"] = math.exp(x[2 * k + 1])
+        return found if x.size == 2 * k + 2 else found | {"ceiling": math.exp(x[-1])}
 
-    old = (np.array(v) for v in (best.kappas, best.joins, best.weights))
-    kappas, joins, weights = (v[i] for v, i in zip(old, (signs, signs, some), strict=True))
-    first = [*np.log(kappas), *np.log(joins), *np.log(weights + 0.02 * tuned)]
-    first = [*first, best.lift, math.log(best.smooth)]
-    steps = [0.5] * k + [0.4] * k + [0.8] * w + [0.05, 0.3]
-    if math.isfinite(best.ceiling):
-        first, steps = [*first, math.log(best.ceiling)], [*steps, 0.3]
+    kappas = np.minimum(np.array(best.kappas)[used], most)
+    joins = np.minimum(np.array(best.joins)[used] * kappas, 1.0)
+    roots = np.concatenate([kappas / most, joins]) ** 0.25
+    more = [math.log(best.ceiling)] if math.isfinite(best.ceiling) else []
+    first = np.array([*roots, best.lift, math.log(best.smooth), *more])
+    inward = np.where(roots > 0.5, -step, step)
     found = least(
         lambda x: made.changed(best, **numbers(x)).value,
-        np.array(first),
-        np.array(steps),
+        first,
+        np.array([*inward, 0.05, step, *(step for _ in more)]),
         calls=_CALLS,
         near=_GAIN,
     )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from shuffledp.errors import NotCertified
 from shuffledp.propose.solve import crossing, first_epsilon
 from shuffledp.propose.stealing import AllFloats, Plan, Planner
-from shuffledp.propose.stealing_search import best_plan, first_plan, is_few
+from shuffledp.propose.stealing_search import best_plan, first_plans, is_few
 
-__all__ = ["MOST_ALONE", "Proposer"]
+__all__ = ["MOST_ALONE", "Crossing", "Proposer"]
 
 # d log delta/d log eps to begin with: under a normal law -24 at delta = 1e-6, -10 at 1e-3.
 _SLOPE = -12.0
@@ -23,8 +24,8 @@ _ROUGHLY, _NEARLY = 0.05, 3e-6
 # Guesses of log delta at an eps, and how near, relatively, the last two come; where what a search
 # finds is so far from the guess, it is made again.
 _GUESSES, _SETTLED, _OFF = 4, 0.1, 0.3
-# Searches on the way to a delta.
-_SEARCHES = 5
+# Searches on the way to a delta, and choices of first numbers before.
+_SEARCHES, _STARTS = 5, 3
 # Of a pair that is lower by more than this, in log delta, no numbers of its own are searched.
 _APART = 0.02
 # Of so many pairs those that are certainly lower have the numbers of the worst one; so many, at
@@ -34,6 +35,22 @@ _SOME, MOST_ALONE = 6, 132
 _FAR = 1.0
 # A squared shift beyond this is not the normal law's: a start is looked for within it.
 _LARGEST_SPREAD = 1e6
+
+
+class Crossing(NamedTuple):
+    """Where plans meet a delta, about.
+
+    Attributes
+    ----------
+    epsilon, slope : float
+        eps, and d log delta/d log eps there.
+    plans : list of Plan
+        Of all pairs.
+    """
+
+    epsilon: float
+    slope: float
+    plans: list[Plan]
 
 
 class Proposer:
@@ -72,7 +89,7 @@ class Proposer:
         """Numbers searched at this eps."""
         case, log = self.cases[self._order[0]], first_log_delta(eps, self.deviation)
         for _ in range(_GUESSES):
-            before, log = log, min(first_plan(case, self.n, eps, log).value, -0.1)
+            before, log = log, min(first_plans(case, self.n, eps, log)[0].value, -0.1)
             if abs(log - before) < _SETTLED * (1.0 - log):
                 break
         plans = self._all_plans(eps, log)
@@ -144,26 +161,10 @@ class Proposer:
                 found.append(Planner(self.cases[i], self.n, eps).changed(plan))
         return found
 
-    def crossing(self, log_delta: float, top: float) -> tuple[float, float] | None:
-        """About the eps with this delta, and the slope d log delta/d log eps there.
-
-        None where it is not below ``top``.
-        """
-        eps, slope = first_epsilon(self.deviation**2, 1, log_delta, top), _SLOPE
-        case = self.cases[self._order[0]]
-        few = case.unbounded or is_few(case, self.n, log_delta)
-        last: list[Plan] = []
-
-        def about(e: float) -> float:
-            # Few are hidden by few: numbers of another eps may be far off, and are searched on.
-            if few:
-                start = last[-1] if last and last[-1].value < 0.0 else None
-                last.append(best_plan(case, self.n, e, log_delta, start, polish=False))
-                return last[-1].value
-            return first_plan(case, self.n, e, log_delta).value
-
-        eps, slope = crossing(about, log_delta, eps, top, _ROUGHLY, slope)
-        gap, seen = math.inf, set[int]()
+    def crossing(self, log_delta: float, top: float) -> Crossing | None:
+        """About the least eps with this delta; None where it is not below ``top``."""
+        eps, slope = self._roughly(log_delta, top)
+        best, seen = None, set[int]()
         for _ in range(_SEARCHES):
             cell = round(math.log(eps) / _CELL)
             if cell in seen:
@@ -173,8 +174,28 @@ class Proposer:
             eps, slope = crossing(
                 lambda e, p=plans: self._at(p, e), log_delta, eps, top, _NEARLY, slope
             )
-            gap = self._at(plans, eps) - log_delta
-        return (eps, slope) if abs(gap) < _ROUGHLY else None
+            # Numbers of one cell may do better in the next one than those searched there.
+            met = abs(self._at(plans, eps) - log_delta) < _ROUGHLY
+            if met and (best is None or eps < best.epsilon):
+                best = Crossing(eps, slope, plans)
+        return best
+
+    def _roughly(self, log_delta: float, top: float) -> tuple[float, float]:
+        """About eps by numbers that were not searched, and the slope there."""
+        eps, slope = first_epsilon(self.deviation**2, 1, log_delta, top), _SLOPE
+        case = self.cases[self._order[0]]
+        for _ in range(_STARTS):
+            starts = first_plans(case, self.n, eps, log_delta)
+
+            def about(e: float, starts: list[Plan] = starts) -> float:
+                made = Planner(case, self.n, e)
+                return min(made.changed(plan).value for plan in starts)
+
+            before = eps
+            eps, slope = crossing(about, log_delta, eps, top, _ROUGHLY, slope)
+            if abs(math.log(eps / before)) < _SETTLED:
+                break
+        return eps, slope
 
     def _at(self, plans: Sequence[Plan], eps: float) -> float:
         """About log delta with these numbers, by pairs that are not far below the worst."""
