@@ -159,7 +159,8 @@ def check(at: Outputs, cover: Cover, *, two_inputs: bool) -> None:
         for row in (cover.first, cover.second)
         if cover.third
     )
-    if not (rising and whole and wide and spans and stretched):
+    centred = 0.0 <= cover.middle <= 1.0
+    if not (rising and whole and wide and spans and stretched and centred):
         raise NotCertified("label stealing: the cover does not reach over all inputs and outputs")
 
 
@@ -173,16 +174,20 @@ def labels(
     grow = eps.exp()
     if not cover.third:
         for triple in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)):
-            yield lambda triple=triple: _label(at, triple, edges, grow, share, 0.0, _NOTHING)
+            yield lambda triple=triple: _label(
+                at, triple, edges, grow, share, ({0.0}, 1.0), _NOTHING
+            )
         return
     for which, row in enumerate((cover.first, cover.second)):
         for j, v in enumerate(row.places):
-            eta = max(row.stretch[max(j - 1, 0) : j + 1])
+            etas = {*row.stretch[max(j - 1, 0) : j + 1]}
+            # About the mean the larger stretch serves both steps.
+            etas = {max(etas)} if cover.middle == 1.0 else etas
             triple = (v, 1.0, 0.0) if which else (1.0, v, 0.0)
             following = row.places[min(j + 1, len(row.places) - 1)]
             more = _NOTHING if which or not at.normal else grow * at.tail(following, edges[-1])
-            yield lambda triple=triple, eta=eta, more=more: _label(
-                at, triple, edges, grow, share, eta, more
+            yield lambda triple=triple, etas=etas, more=more: _label(
+                at, triple, edges, grow, share, (etas, cover.middle), more
             )
     for j, x in enumerate(cover.third):
         near = cover.third[max(j - 1, 0) : j + 2]
@@ -201,10 +206,12 @@ def _label(
     edges: Sequence[float],
     grow: arb,
     share: Share,
-    eta: float,
+    stretch: tuple[set[float], float],
     more: arb,
 ) -> Label:
-    """A type of rows (A), (B): X' = (X - m)/(1 - eta) + m, m = b (1 - a) (Lemma 6.5).
+    """A type of rows (A), (B): X' = (X - m)/(1 - eta) + m (Lemma 6.5).
+
+    ``stretch``: the eta of which the largest X' is taken, and m/(b (1 - a)).
 
     Beyond the edges of normal noise: section "(A), (B)" of Lemma 6.5.  ``more``: int r_+ there.
     """
@@ -222,13 +229,14 @@ def _label(
         found += [constant(at.tail(x, left), below), constant(at.tail(x, right), cut)]
         if rising:
             lost = lost + _excess(at, x1, right, grow)
-    mean, shrunk = share.gain * (1 - grow), 1 - arb(eta)
-    atoms = [
-        ((1 - share.kappa) * mass, (share.gain * gain - mean) / shrunk + mean)
-        for mass, gain in above(found)
-    ]
+    etas, middle = stretch
+    middle, atoms = share.gain * (1 - grow) * middle, []
+    least, most = 1 - arb(max(etas)), 1 - arb(min(etas))
+    for mass, gain in above(found):
+        away = share.gain * gain - middle
+        atoms.append(((1 - share.kappa) * mass, (away / least).max(away / most) + middle))
     atoms, over = share.cut(atoms)
-    return Label(triple, atoms, (1 - share.theta) * lost / shrunk + over)
+    return Label(triple, atoms, (1 - share.theta) * lost / least + over)
 
 
 def _excess(at: Outputs, v: float, right: float, grow: arb) -> arb:

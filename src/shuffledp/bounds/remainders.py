@@ -1,7 +1,7 @@
 """The types W/eta + m that stand for the bend between two places of a cover (Lemma 6.5).
 
 docs/theory-stealing.md, section 6: r is the difference of a chord between two densities and the
-density, W = b a r/f_0 in row (A) and -b r/f_0 in row (B), m = b (1 - a).
+density, W = b a r/f_0 in row (A) and -b r/f_0 in row (B).  m is the cover's part of b (1 - a).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def remainders(at: Outputs, cover: Cover, eps: arb, share: Share, hidden: arb) -
                 boxes.append((mass, size * rise, size * fall))
             if at.normal:
                 away = size * (at.tail(w, cover.edges[-1]) + at.tail(v, cover.edges[0]))
-            mean = share.gain * (1 - grow)
+            mean = share.gain * (1 - grow) * cover.middle
             found.append(Remainder(boxes, away, kept=kept, mean=mean, rest=1 - hidden - kept))
     return found
 

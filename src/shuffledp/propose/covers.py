@@ -47,6 +47,8 @@ class Cover(NamedTuple):
         Grid of (C) from 0 to 1/2, on which (1, 0, x) and (0, 1, x), the mirror image of
         (1, 0, 1 - x), are looked at; none where 0 and 1 are all inputs there are: then only
         (1, 0, 0) and (0, 1, 0) are.
+    middle : float
+        m/(b (1 - a)) of Lemma 6.5, from 0 to 1: gains are stretched about m.
     """
 
     edges: tuple[float, ...]
@@ -55,6 +57,7 @@ class Cover(NamedTuple):
     first: Row
     second: Row
     third: tuple[float, ...]
+    middle: float = 1.0
 
 
 # Of an end, of values that rounds are composed of, and of a reader who looks once more at an end;
@@ -105,7 +108,10 @@ def without_grids(edges: tuple[float, ...]) -> Cover:
 def with_grids(cells: Cover, rows: Grids) -> Cover:
     """The same cells, for all inputs."""
     return cells._replace(
-        first=rows.row(second=False), second=rows.row(second=True), third=rows.third()
+        first=rows.row(second=False),
+        second=rows.row(second=True),
+        third=rows.third(),
+        middle=rows.middle,
     )
 
 

@@ -28,6 +28,8 @@ _MOST_PLACES, _SHORTEST = 250, 1e-7
 _LEAST = 0.01
 # A share of the remainders' room that is left over for errors of the estimate.
 _ROOM = 0.9
+# Among few users: n times the room of remainders.
+_FEW_ROOM = 100.0
 
 
 class Row(NamedTuple):
@@ -79,7 +81,10 @@ class Grids:
         # What is left for labels beside the tail.
         paid = laws.paid(free.kappa, free.theta) * math.exp(min(-free.log_delta, 700.0))
         left = free.log_delta + math.log(max(1.0 - paid, _LEAST))
-        self.alpha, self.room = free.alpha, self.room_for(free.alpha, left)
+        self.alpha, self.middle = free.alpha, 1.0
+        if laws.few:
+            self.middle = self._middle(left)
+        self.room = self.room_for(free.alpha, left)
         self.y, self.widths = noise.outputs(min(free.log_delta, -20.0) - 15.0)
         # What stretching a label by eta adds to its log J, over eta: alpha^2 Var.
         self.slope = (free.alpha * free.scale) ** 2
@@ -96,10 +101,24 @@ class Grids:
 
         ``sign``: -1 where all gains are negated.
         """
+        mean = sign * alpha * self.b * (1 - self.a) * self.middle
+        return self._left(alpha, log, sign) * math.exp(-mean) - 1
+
+    def _left(self, alpha: float, log: float, sign: float = 1.0) -> float:
+        """The same with m = 0, and 1 added."""
         c0 = float(self.c @ np.exp(sign * alpha * self.gain))
-        kept = (1 - self.free.kappa) * math.exp(sign * alpha * self.b * (1 - self.a))
         goal = math.exp((math.log(2 * alpha * self.n * _ROOM) + log) / self.n)
-        return (goal - c0 - self.empty) / kept - 1
+        return (goal - c0 - self.empty) / (1 - self.free.kappa)
+
+    def _middle(self, log: float) -> float:
+        """m/(b (1 - a)) for some room.
+
+        Silent gains are lifted by eta |m|: among few users that costs more than the mean is worth.
+        """
+        left, room = self._left(self.alpha, log), _FEW_ROOM / self.n
+        if not left > 0.0:
+            return 1.0
+        return min(math.log((1.0 + room) / left) / (self.alpha * self.b * (self.a - 1)), 1.0)
 
     def _log(self, x0: float, x1: float, x: float = 0.0, eta: float = 0.0) -> float:
         """About log J of a label stretched by eta, but for a constant.
@@ -109,7 +128,8 @@ class Grids:
         f, mean = self.noise.density, self.b * (1 - self.a)
         own = np.maximum(f(self.y - x), _TINY)
         gain = self.b * (f(self.y - x0) - self.a * f(self.y - x1)) / own
-        gain = np.minimum(mean + (gain - mean) / (1 - eta), self.free.ceiling)
+        middle = mean * self.middle
+        gain = np.minimum(middle + (gain - middle) / (1 - eta), self.free.ceiling)
         if self.laws.few:
             kept = (1 - self.free.kappa) * own * self.widths, np.maximum(gain, self.laws.floor)
             law = np.append(kept[0], self.empty), np.append(kept[1], 0.0)

@@ -32,9 +32,9 @@ _COARSE, _FINE, _CONSTANT = (2.0, 1.3, 1.1), (1.3, 1.1), (1.6, 1.2, 1.06)
 _LOUD = 1e-4
 # Where few are hidden by few: sizes of the reservoir against the first, up to all of the blanket,
 # and labels that it is tuned to.
-_SIZES, _LIKELY = (0.7, 2.0, 6.0, 1e6), 3
-# First numbers that are kept, and so many that are searched on.
-_KEPT, _BEGUN = 8, 2
+_SIZES, _LIKELY = (1.0, 5.0, 1e6), 3
+# First numbers that are kept.
+_KEPT = 8
 # Halvings of the weight of another label.
 _HALVINGS = 6
 # The first h alpha where psi may come back to 1, and others.
@@ -73,8 +73,7 @@ def best_plan(
         best = _searched(made, made.changed(last), _FINE)
     else:
         factors = _COARSE if case.tuned else _CONSTANT
-        starts = first_plans(case, n, eps, log_delta)[: _BEGUN if few else 1]
-        best = min((_searched(made, start, factors) for start in starts), key=_value)
+        best = _searched(made, first_plans(case, n, eps, log_delta)[0], factors)
     if case.tuned:
         best = _mixed(made, best)
     if few and polish:
@@ -83,12 +82,14 @@ def best_plan(
     return best
 
 
-def first_plans(case: Floats, n: int, eps: float, log_delta: float) -> list[Plan]:
-    """Numbers to begin with, not searched, the best ones first."""
+def first_plans(
+    case: Floats, n: int, eps: float, log_delta: float, *, many: bool = True
+) -> list[Plan]:
+    """Numbers to begin with, not searched, the best ones first; ``many`` where few are hidden."""
     made, hidden = Planner(case, n, eps), hidden_share(n, log_delta)
     if not case.tuned:
         found = _of_constants(made, hidden)
-    elif is_few(case, n, log_delta):
+    elif many and is_few(case, n, log_delta):
         found = _from_grid(made, hidden)
     else:
         found = [made.plan(*start, smooth=_SMOOTH) for start in _starts(made, hidden)]

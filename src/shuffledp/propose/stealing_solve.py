@@ -89,7 +89,8 @@ class Proposer:
         """Numbers searched at this eps."""
         case, log = self.cases[self._order[0]], first_log_delta(eps, self.deviation)
         for _ in range(_GUESSES):
-            before, log = log, min(first_plans(case, self.n, eps, log)[0].value, -0.1)
+            first = first_plans(case, self.n, eps, log, many=False)[0]
+            before, log = log, min(first.value, -0.1)
             if abs(log - before) < _SETTLED * (1.0 - log):
                 break
         plans = self._all_plans(eps, log)
