@@ -224,7 +224,7 @@ class Planner:
 
     def by_group(self, law: Array) -> Array:
         """The mass of each group of outputs."""
-        return np.bincount(self.groups[self.case.parts], law, self.signs.size)
+        return np.bincount(self.groups[self.case.parts], law, self.signs.size).astype(float)
 
     def plan(
         self,
