@@ -19,8 +19,8 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.positive_sum import Atom, Line
 from shuffledp.propose.covers import Cover, Row
 from shuffledp.propose.lone_jump import Around, Place
+from stealing.interval_noise import GOOD, least_delta, outputs, simple_cover
 from stealing.one_jump import At, Law, Printed, random_laws, worst_f
-from stealing.test_intervals import GOOD, least_delta, outputs, simple_cover
 
 
 def law_in_balls(law: Law) -> list[tuple[arb, arb]]:
