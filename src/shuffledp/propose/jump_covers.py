@@ -83,6 +83,10 @@ class _JumpGrids(Grids):
         # int (X - pull)_+ grows by that for each unit of stretch.
         self.slope = self._value(1.0, 0.0, 0.0, 0.0, power=0.0) * self.pull + self.worst
 
+    def _middle(self, log: float) -> float:
+        """About their mean: the others' mean is what jumps have to exceed."""
+        return 1.0
+
     def stretch(self, v: float, step: float, *, second: bool) -> float:
         """The least eta at which the remainder's bounds fit at all tilts."""
         found = 0.0
