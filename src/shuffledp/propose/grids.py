@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -68,6 +68,8 @@ class Detail(NamedTuple):
 class Grids:
     """Grids on which labels cost no more than the detail allows."""
 
+    about_mean: ClassVar[bool] = False
+
     def __init__(
         self, noise: Sketch, n: int, eps: float, free: Free, detail: Detail, boxes: Floats
     ) -> None:
@@ -82,7 +84,7 @@ class Grids:
         paid = laws.paid(free.kappa, free.theta) * math.exp(min(-free.log_delta, 700.0))
         left = free.log_delta + math.log(max(1.0 - paid, _LEAST))
         self.alpha, self.middle = free.alpha, 1.0
-        if laws.few:
+        if laws.few and not self.about_mean:
             self.middle = self._middle(left)
         self.room = self.room_for(free.alpha, left)
         self.y, self.widths = noise.outputs(min(free.log_delta, -20.0) - 15.0)

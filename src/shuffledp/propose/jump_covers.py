@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -59,8 +59,11 @@ def jump_cover(
 class _JumpGrids(Grids):
     """Grids on which labels cost no more than the detail allows of int (X - pull)_+.
 
-    Nor may they add much to the sum around a jump, at the first place.
+    Nor may they add much to the sum around a jump, at the first place.  They are stretched about
+    their mean, which is what jumps have to exceed.
     """
+
+    about_mean: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -82,10 +85,6 @@ class _JumpGrids(Grids):
             self.limits.append((one.tilt, max(room, least) if room < math.inf else least))
         # int (X - pull)_+ grows by that for each unit of stretch.
         self.slope = self._value(1.0, 0.0, 0.0, 0.0, power=0.0) * self.pull + self.worst
-
-    def _middle(self, log: float) -> float:
-        """About their mean: the others' mean is what jumps have to exceed."""
-        return 1.0
 
     def stretch(self, v: float, step: float, *, second: bool) -> float:
         """The least eta at which the remainder's bounds fit at all tilts."""
