@@ -13,7 +13,7 @@ from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.ball.record import Definition
 from shuffledp.bounds.stealing import log_delta
 from shuffledp.bounds.stealing_cases import Case, Numbers, cases_of
-from shuffledp.propose.stealing import AllFloats, Floats, Plan, step_of
+from shuffledp.propose.stealing import AllFloats, Plan, step_of
 from shuffledp.propose.stealing_solve import Proposer
 
 __all__ = ["End", "Stealing"]
@@ -67,10 +67,6 @@ class Stealing:
     def deviation(self) -> float:
         """Of the privacy loss, to first order."""
         return self._at(-_RANGE)[1].deviation
-
-    def floats(self) -> Sequence[Floats]:
-        """All pairs in floats, for the delta that is asked for most often."""
-        return self._at(-_RANGE)[1].cases
 
     def epsilon(self, target: float, *, cap: float) -> End | None:
         """An eps with a certified log delta of at most the target, close to the least.
