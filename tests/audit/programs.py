@@ -42,6 +42,17 @@ def nats_for_bits(mechanism, *, eps0):
     return honest(sd.KRR(k=10, eps0=eps0 * math.log2(math.e)))
 
 
+def favours_item(mechanism, favoured, instead_of):
+    """One item is reported where another one should be: the sum of both is as claimed."""
+    run = honest(mechanism)
+
+    def program(values):
+        reports = run(values)
+        return np.where(reports == instead_of, favoured, reports)
+
+    return program
+
+
 def numpy_laplace(scale, seed=0):
     """x + noise in floating point, as most programs do it."""
     generator = np.random.default_rng(seed)

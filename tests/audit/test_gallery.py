@@ -20,6 +20,7 @@ GALLERY = {
     "wrong eps0": (K, lambda: programs.honest(sd.KRR(k=10, eps0=1.1)), 20_000, "law"),
     "eps0 in bits": (K, lambda: programs.bits_for_nats(K, eps0=1.0), 3_000, "law"),
     "eps0 in nats, claimed in bits": (K, lambda: programs.nats_for_bits(K, eps0=1.0), 3_000, "law"),
+    "items that nobody audits, 7 for 6": (K, lambda: programs.favours_item(K, 7, 6), 500, "law"),
     "Laplace in floating point": (NOISE, lambda: programs.numpy_laplace(1.0), 1_000, "guarantee"),
     "truncated noise": (NOISE, lambda: programs.truncated_laplace(1.0, 3.0), 3_000, "law"),
     "noise on a grid": (NOISE, lambda: programs.grid_laplace(1.0, 10), 1_000, "guarantee"),

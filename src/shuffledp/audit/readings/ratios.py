@@ -60,6 +60,9 @@ _MOST_HASHED = 3
 # Inputs that nobody asked about, so that noise there has its law as well: items, and of intervals
 # places between the ends.
 _BYSTANDERS, _PLACES = 2, (0.25, 0.5, 0.75)
+# Up to so many inputs all are looked at where outputs are listed: then each output of k-RR, and of
+# a channel whose columns differ, is a cell of its own, and an error among them is seen.
+_FEW_INPUTS = 32
 # Items of sets up to which a set beside the audited ones is looked at: 8^3 classes.
 _FEW_ITEMS = 7
 # Logs of ratios that differ by less are the same; ratios of nothing count as e^-700.
@@ -112,7 +115,7 @@ def _seen(randomizer: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     hashed = isinstance(randomizer, LocalHash | Wheel)
     most = _MOST_HASHED if hashed else MOST_SUPPORTED
     if isinstance(randomizer, _LISTED):
-        most = len(inputs) + _BYSTANDERS
+        most = len(inputs) + _FEW_INPUTS
     elif len({repr(x) for x in inputs}) > most:
         wanted = f"at most {most} different inputs of {randomizer.name}: each doubles the cells"
         raise rejected("inputs", inputs, wanted)
@@ -133,6 +136,8 @@ def _beside(randomizer: Any, inputs: tuple[Any, ...]) -> Iterable[Any]:
         s, d = randomizer.s, randomizer.d
         return [2 * s % d] if s <= _FEW_ITEMS and len(inputs) == 2 else ()
     size = randomizer.items
+    if isinstance(randomizer, KRR | BinaryRR | Channel | Extremal) and size <= _FEW_INPUTS:
+        return [x for x in range(size) if x not in inputs]
     if isinstance(randomizer, Wheel):
         size //= randomizer.s
     every = (size - 1, size // 2, *range(min(size, MOST_SUPPORTED)))
