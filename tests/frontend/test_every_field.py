@@ -84,8 +84,8 @@ LONG_KINDS = {
     **{f"{name}, {target}": (text, "", target, False)
        for name, text in PROTOCOLS.items() for target in ("delta = 1e-5", "epsilon = 0.6")},
 }  # fmt: skip
-# Of these each certificate takes seconds to verify.
-IN_ROUNDS = {
+# Of these each certificate takes seconds to verify, and has thousands of numbers: one edit a place.
+IN_ROUNDS = {"rounds": KINDS["rounds"]} | {
     f"{name}, {target}": (table(name), "[accounting]\nrounds = 3", target, False)
     for name in ("k-rr", "channel", "staircase", "duchi", "joint")
     for target in ("delta = 1e-4", "epsilon = 1.5")
@@ -181,7 +181,7 @@ def test_every_field_changed_alone(kind, tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", {**KINDS, **LONG_KINDS})
+@pytest.mark.parametrize("kind", [kind for kind in (*KINDS, *LONG_KINDS) if kind != "rounds"])
 def test_every_field_of_every_kind(kind, tmp_path, monkeypatch):
     remember(monkeypatch)
     tried, _ = check_every_edit(tmp_path, {**KINDS, **LONG_KINDS}[kind])

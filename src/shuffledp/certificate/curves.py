@@ -6,7 +6,6 @@ of one-bit reports, all of which an upper end is about.
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -115,8 +114,8 @@ class Brackets(Curve):
         Words for each, and its brackets.
     upper : bool
         Which end.
-    swap : bool or None
-        The direction; None: both, each of them to hold.
+    swap : bool
+        The direction.
     """
 
     def __init__(
@@ -124,17 +123,16 @@ class Brackets(Curve):
         named: Sequence[tuple[str, Directed]],
         *,
         upper: bool,
-        swap: bool | None = False,
+        swap: bool = False,
     ) -> None:
-        self._named, self._upper = named, upper
-        self._swaps = (False, True) if swap is None else (swap,)
+        self._named, self._upper, self._swap = named, upper, swap
 
     def decide(self, epsilon: float, target: Target) -> Answer:
         """For each, with narrower brackets where the one before could not tell."""
         worst: Verdict = "holds"
         closest, how = -math.inf, ""
-        for (words, made), swap in itertools.product(self._named, self._swaps):
-            verdict, found, width = self._one(made(swap=swap), epsilon, target)
+        for words, made in self._named:
+            verdict, found, width = self._one(made(swap=self._swap), epsilon, target)
             distance = found[1] if self._upper else -found[0]
             if not how or distance > closest or verdict != "holds":
                 closest, how = (

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from shuffledp.ball.groups import Kind, kinds_of
 from shuffledp.deployment.accounting import situations
 from shuffledp.deployment.crowds import ALONE_WORDS, hidden_words
 from shuffledp.deployment.groups import CrowdDeployment
+from shuffledp.deployment.mechanisms import built
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.views import FAILURES
 from shuffledp.deployment.widened import relation_of
@@ -102,9 +103,7 @@ class Setting:
     @cached_property
     def source(self) -> Deployed:
         """The same as the object that bounds are asked of."""
-        if self.sums is not None:
-            return self.sums.mechanism
-        return cast("Deployed", self.one.accountant(1).source)
+        return built(self.mechanism)
 
     @property
     def protocol(self) -> bool:

@@ -37,19 +37,19 @@ def is_protocol(randomizer: Mapping[str, Any]) -> bool:
 def described(value: dict[str, Any]) -> dict[str, Any]:
     """All parameters, defaults included, checked by the class that they are for."""
     if value["name"] != GENERIC:
-        found = _built(value).to_dict()
+        found = built(value).to_dict()
         return {k: [list(r) for r in v] if isinstance(v, tuple) else v for k, v in found.items()}
     for key, given in value.items():
         if key not in {"name", "eps0", "adaptive"}:
             raise ParameterError(f"{key} = {given!r}: unknown key, wanted one of eps0, adaptive")
     if "eps0" not in value:
         raise ParameterError("eps0 is missing: generic wanted eps0, adaptive")
-    return _built(value).to_dict()
+    return built(value).to_dict()
 
 
 def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> Messages:
     """All messages; ``settings`` are n, rtol and trust."""
-    return typing.cast(Messages, shuffle(_built(randomizer), **settings).seen)
+    return typing.cast(Messages, shuffle(built(randomizer), **settings).seen)
 
 
 def sums(
@@ -74,7 +74,7 @@ def sums(
         )
     try:
         noise = None if added is None else AddedNoise(**added)
-        made = _built(randomizer)
+        made = built(randomizer)
         found = summed(made, n, ones=ones, relation=relation, rtol=None, added=noise)
     except NotCertified as error:
         raise ParameterError(f'view = "sums": {error}') from None
@@ -93,7 +93,7 @@ def size_of(mechanism: Any) -> int | None:
 
 def domain_fault(randomizer: Mapping[str, Any], count: int) -> str:
     """What was wanted, where a domain of so many items does not fit the mechanism; else empty."""
-    size = size_of(_built(randomizer))
+    size = size_of(built(randomizer))
     if size == count:
         return ""
     wanted = "no domain, this mechanism is for numbers" if size is None else f"{size} items"
@@ -105,7 +105,8 @@ def declared(name: str) -> tuple[Parameter, ...]:
     return parameters_of(Family if name == GENERIC else mechanism_class(name))
 
 
-def _built(randomizer: Mapping[str, Any]) -> Any:
+def built(randomizer: Mapping[str, Any]) -> Any:
+    """The mechanism of a table."""
     if randomizer["name"] == GENERIC:
         return Family(**{key: value for key, value in randomizer.items() if key != "name"})
     return mechanism_from_dict(randomizer, MultiMessage if is_protocol(randomizer) else Randomizer)
