@@ -266,11 +266,11 @@ def test_a_dap_task_that_is_another_is_refused(old, now, words, tmp_path):
 def test_what_knows_messages_alone_refuses_the_file(tmp_path):
     path = tmp_path / "deployment.toml"
     path.write_text(text(KINDS["items"]))
-    with pytest.raises(ParameterError, match='view = "sums", which `account`, `run`, `simulate`'):
+    with pytest.raises(ParameterError, match='view = "sums", which `account`, `run` and `verify`'):
         load(path)
     done = run("audit", "--deployment", path, "--reports", path, "--shuffler", "none")
     assert done.exit_code == 2
-    assert 'view = "sums", which `account`, `run`, `simulate` and `verify` alone' in done.stderr
+    assert 'view = "sums", which `account`, `run` and `verify` alone' in done.stderr
     with pytest.raises(ParameterError, match="wanted messages"):
         load(path, sums=True).deployment.accountant(5)
 
