@@ -23,7 +23,7 @@ _TINY = 1e-300
 # Up to this z the series of e^z - 1 - z is more accurate than a difference.
 _SMALL = 1e-3
 # Inputs of one row at most, and the shortest step between two.
-_MOST_PLACES, _SHORTEST = 400, 1e-7
+_MOST_PLACES, _SHORTEST = 250, 1e-7
 # Of delta this share is left for labels, at least: else no numbers are of use.
 _LEAST = 0.01
 # A share of the remainders' room that is left over for errors of the estimate.
