@@ -230,26 +230,6 @@ def test_reports_of_sums_are_refused_by_what_was_typed(tmp_path, capsys):
     assert message.startswith("shuffledp: reports: wanted none with view")
 
 
-@pytest.mark.parametrize(
-    ("randomizer", "data", "word"),
-    [
-        ("name = 'staircase'\neps0 = 1e-200", "", "staircase: eps0 = 1e-200: no sampler"),
-    ],
-)
-def test_noise_that_is_no_float_is_one_line_and_writes_nothing(
-    tmp_path, capsys, randomizer, data, word
-):
-    text = f"title = 't'\n[population]\nusers = 100\n[randomizer]\n{randomizer}\n"
-    text += f"[target]\ndelta = 1e-6\n[data]\ncolumn = 'a'\n{data}\n"
-    (tmp_path / "d.toml").write_text(text)
-    (tmp_path / "in.csv").write_text("a\n" + "0\n1\n" * 5)
-    before = left(tmp_path)
-    message = refused(capsys, "run", tmp_path / "d.toml", "--input", tmp_path / "in.csv",
-                      "--output", tmp_path / "e.csv")  # fmt: skip
-    assert word in message
-    assert left(tmp_path) == before
-
-
 def of_another(path):
     """What stands in its place: an account's certificate, another table's, no certificate."""
     return {

@@ -10,7 +10,7 @@ from shuffledp.randomness import SeededSource
 def test_the_draws_are_counted_and_replayed():
     counting = throughput.Counting(SeededSource(0))
     sd.KRR(k=100, eps0=4.0).randomize_with(np.zeros(1000, dtype=int), counting)
-    assert sum(counting.calls) == 1000  # one word a report
+    assert 0 < sum(counting.calls) <= 2000  # a coin, and an item where it misses
     again = throughput.Counting(SeededSource(0))
     throughput.replay(again, counting.calls)
     assert again.calls == counting.calls
