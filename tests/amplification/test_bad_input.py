@@ -74,20 +74,10 @@ for v in NOT_DELTA:
 for v in NOT_EPSILON:
     case("epsilon", v, "a finite number >= 0", lambda v=v: sd.shuffle(KRR, n=5).delta(epsilon=v))
     case("epsilon", v, "a finite number >= 0", lambda v=v: sd.shuffle(KRR, n=5).profile([0.1, v]))
-for v in [0.0, 1e-13, 0.2, -1e-6, NAN, "1e-6", None, True]:
-    if v is not None:  # the usual one
-        case(
-            "rtol",
-            v,
-            "a finite number >= 1e-12 and <= 0.1",
-            lambda v=v: sd.shuffle(KRR, n=5, rtol=v),
-        )
-    case(
-        "rtol",
-        v,
-        "a finite number >= 1e-12 and <= 0.1",
-        lambda v=v: sd.generic(eps0=1.0, n=5, rtol=v),
-    )
+for v in [0.0, 1e-13, 0.2, -1e-6, NAN, "1e-6", True]:
+    wanted = "a finite number >= 1e-12 and <= 0.1"
+    case("rtol", v, wanted, lambda v=v: sd.shuffle(KRR, n=5, rtol=v))
+    case("rtol", v, wanted, lambda v=v: sd.generic(eps0=1.0, n=5, rtol=v))
 for v in ["none", "", None, 1, "ALL"]:
     case("trust", v, "one of all, published", lambda v=v: sd.shuffle(KRR, n=5, trust=v))
 for v in ["blankets", "", 3, "Clone"]:
@@ -96,7 +86,7 @@ for v in ["blankets", "", 3, "Clone"]:
 for v in [1, "yes", None]:
     case("adaptive", v, "True or False", lambda v=v: sd.generic(eps0=1.0, n=5, adaptive=v))
 for v in ["k-rr", None, 3, sd.KRR]:
-    case("randomizer", v, "a randomizer such as KRR", lambda v=v: sd.shuffle(v, n=5))
+    case("mechanism", v, "a randomizer such as KRR", lambda v=v: sd.shuffle(v, n=5))
 for v in [0.0, -1.0, NAN, INF, "1", None, True, 1e101]:
     case("sigma", v, "a finite number > 0 and <= 1e+100", lambda v=v: sd.Gaussian(sigma=v))
 for make in (lambda **k: sd.Laplace(eps0=1.0, **k), lambda **k: sd.Gaussian(sigma=1.0, **k)):

@@ -33,7 +33,7 @@ def test_just_below_delta_at_zero(share):
     accountant = sd.shuffle(sd.KRR(k=10, eps0=1.0), 1000)
     delta = accountant.delta(epsilon=0.0).upper * (1.0 - share)
     bound = accountant.epsilon(delta=delta)
-    assert bound.upper_width <= accountant.rtol
+    assert bound.upper_width <= accountant.seen.rtol
     assert accountant.delta(epsilon=bound.upper).upper <= delta
 
 
@@ -44,4 +44,4 @@ def test_several_pairs():
         bound = accountant.epsilon(delta=delta)
         assert accountant.delta(epsilon=bound.upper).upper <= delta
         blanket = accountant.epsilon(delta=delta, analysis="blanket")
-        assert blanket.upper_width <= accountant.rtol
+        assert blanket.upper_width <= accountant.seen.rtol

@@ -18,9 +18,6 @@ _ROUNDING = 2.0**-50
 # Relative widths of delta that are asked for: this share of what rtol of eps allows, at most the
 # second, at least the third.
 _SHARE, _WIDEST, _NARROWEST = 0.3, 1e-2, 1e-10
-# A width that will be asked for at the end that is found is taken up to so many times what rtol
-# allows: a narrower bracket would find an end that the wider one does not confirm.
-_LATER = 2.0
 # The certified point is this share of the allowed excess beyond the crossing.
 _AIM = 0.4
 # Certificates at different eps before the best one is taken; each corrects the last one's miss.
@@ -134,7 +131,7 @@ class _Solver:
     def asked(self, epsilon: float) -> float:
         """The relative width of delta to be asked for."""
         allowed = self.allowed(epsilon)
-        if self.width is not None and _SHARE * allowed <= self.width <= _LATER * allowed:
+        if self.width is not None and _SHARE * allowed <= self.width <= allowed:
             return self.width
         return min(max(_SHARE * allowed, _NARROWEST), _WIDEST)
 
