@@ -87,7 +87,7 @@ def test_what_is_refused():
     ):
         with pytest.raises(ParameterError, match=words):
             required_users(bits, **target, **more)
-    with pytest.raises(ParameterError, match="anything but a randomizer"):
+    with pytest.raises(ParameterError, match="one message a user"):
         required_users(sd.PureDUMP(d=4, blankets=1), **target, **SUMS)
 
 

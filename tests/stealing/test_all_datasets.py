@@ -66,7 +66,7 @@ def check_channel(rng: random.Random, settings: int) -> int:
     pairs = list(itertools.permutations(range(inputs), 2))
     chosen = rng.sample(range(len(pairs)), min(2, len(pairs)))
     epsilon, every = math.exp(rng.uniform(-4.0, 0.7)), cases(table)
-    proposed = Stealing(table, n).searched(epsilon)[1] if rng.random() < 0.3 else []
+    proposed = Stealing(mechanism_of(table), n).searched(epsilon)[1] if rng.random() < 0.3 else []
     for i in chosen:
         truth = worst(rows, TOTAL, *pairs[i], n, grown(epsilon))
         for _ in range(settings):
@@ -232,7 +232,7 @@ def test_every_kind_of_labels_is_above_all_data_sets_of_its_definition(kind: str
         truth = largest(rows, total, n, epsilon) - Fraction(1, 2**50)
         for _ in range(12):
             assert bounded_by(truth, bound(case, any_numbers(rng, case), n, epsilon))
-        plans = Stealing(mechanism.to_dict(), n).searched(epsilon)[1]
+        plans = Stealing(mechanism, n).searched(epsilon)[1]
         assert bounded_by(truth, bound(case, numbers_of(plans[0]), n, epsilon))
 
 
