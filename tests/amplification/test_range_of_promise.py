@@ -155,7 +155,9 @@ def test_continuous_corners(randomizer, n):
         assert 0.0 <= bound.lower <= bound.upper <= randomizer.eps0
         if math.isfinite(bound.upper):
             # delta's own bracket has other cells.
-            assert accountant.delta(epsilon=bound.upper).upper <= delta * (1.0 + accountant.seen.rtol)
+            assert accountant.delta(epsilon=bound.upper).upper <= delta * (
+                1.0 + accountant.seen.rtol
+            )
 
 
 @pytest.mark.long

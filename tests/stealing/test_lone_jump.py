@@ -352,7 +352,7 @@ def test_numbers_out_of_range_are_refused() -> None:
 
 # ------------------------------------------------------------------------------ end to end
 
-GAUSSIAN = {"name": "gaussian", "sigma": 1.0, "low": 0.0, "high": 1.0}
+GAUSSIAN = sd.Gaussian(sigma=1.0)
 
 
 def test_a_claim_holds_at_its_own_numbers() -> None:
@@ -416,7 +416,7 @@ def test_only_where_ratios_have_no_bound() -> None:
     with pytest.raises(NotCertified, match="lone-jump"):
         sd.shuffle(sd.Laplace(eps0=2.0), n=1000).epsilon(delta=1e-6, analysis="lone-jump")
     with pytest.raises(NotCertified, match="unbounded"):
-        LoneJump({"name": "laplace", "eps0": 2.0, "low": 0.0, "high": 1.0}, 1000)
+        LoneJump(sd.Laplace(eps0=2.0), 1000)
 
 
 def test_two_users_have_no_such_bound() -> None:
