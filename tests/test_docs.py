@@ -45,7 +45,7 @@ LONG_NUMBER = re.compile(r"\b\d+\.\d{7,}\b")
 # A float written with all its digits has 15 to 17 of them.
 ALL_DIGITS = 15
 # Commands that need the tutorial's data, and what earlier ones made of it.
-NEEDS_DATA = ("--input", "--reports", "prepare.py", "cmp")
+NEEDS_DATA = ("--input", "--reports", "--from-reports", "prepare.py", "cmp")
 
 
 @dataclass(frozen=True)

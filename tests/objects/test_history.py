@@ -91,13 +91,13 @@ def test_profiles_are_their_points():
 def test_replaced_users_are_counted():
     acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
     assert acc.epsilon(delta=1e-6).upper < 0.381
-    fewer = dataclasses.replace(acc, n=100)
+    with pytest.raises(sd.ParameterError, match=r"n = 100: wanted users of whom 10,000 messages"):
+        dataclasses.replace(acc, n=100)
+    fewer = dataclasses.replace(acc, seen=dataclasses.replace(acc.seen, n=100), n=100)
     assert fewer.epsilon(delta=1e-6) == sd.shuffle(acc.source, 100).epsilon(delta=1e-6)
     assert fewer.epsilon(delta=1e-6).lower > 1.0
-    other = sd.KRR(k=3, eps0=5.0)
-    assert dataclasses.replace(acc, source=other).delta(epsilon=0.5) == sd.shuffle(
-        other, 10_000
-    ).delta(epsilon=0.5)
+    with pytest.raises(sd.ParameterError, match="changed = 0"):
+        dataclasses.replace(acc, changed=0)
 
 
 def test_a_replaced_round_is_another_round():

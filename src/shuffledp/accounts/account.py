@@ -9,7 +9,7 @@ from typing import Any
 
 from shuffledp import _check
 from shuffledp.accounts.shuffler import PERFECT, Shuffler
-from shuffledp.accounts.supported import MOST_ROUNDS, refuse_rounds
+from shuffledp.accounts.supported import MOST_ROUNDS, refuse_rounds, refuse_several
 from shuffledp.accounts.widened import Widened
 from shuffledp.amplification.comparison import Comparison, compare
 from shuffledp.amplification.messages import Messages
@@ -46,6 +46,13 @@ class Account(Accountant):
     n: int
     shuffler: Shuffler = PERFECT
     changed: int = 1
+
+    def __post_init__(self) -> None:
+        hidden = self.shuffler.hidden(_check.count("n", self.n))
+        if self.seen.n != hidden:
+            wanted = f"users of whom {self.seen.n:,} messages are seen: ask shuffle for others"
+            raise rejected("n", self.n, wanted)
+        refuse_several(self.seen, self.shuffler, self.changed, self.n)
 
     @property
     def hidden(self) -> int:

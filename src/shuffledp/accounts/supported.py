@@ -125,8 +125,7 @@ def refuse_several(seen: Seen, shuffler: Shuffler, changed: int, users: int) -> 
         size = seen.groups[seen.victim][1]
     if changed > size == 1:
         raise NotCertified(f"changed = {changed:,}: wanted 1 where one user can be meant")
-    if changed > 1:
-        _check.count("changed", changed, high=min(size, MOST_CHANGED))
+    _check.count("changed", changed, high=min(size, MOST_CHANGED))
     if shuffler.fills and seen.relation != REPLACEMENT:
         raise NotCertified("shuffler.fills: not where values are only replaced by some others")
     if isinstance(seen, Messages) and (changed > 1 or shuffler != PERFECT):

@@ -29,7 +29,7 @@ _FAR_DOWN = -60.0
 # and where a certified value is below an estimate by the other no better one is looked for.
 _HOPELESS, _CLEAR = 0.5, 0.1
 # How near an eps is found at which a curve has fallen to a level, relatively.
-_NEAR = 1e-2
+_NEAR = 1e-3
 
 
 def reach(eps0: float) -> float:
