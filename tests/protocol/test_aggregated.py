@@ -150,7 +150,7 @@ def test_estimates_have_the_mean_and_the_variance_that_are_printed(mechanism):
     n, repetitions = 60, 400
     duchi = isinstance(mechanism, sd.Duchi)
     values = np.linspace(2.0, 6.0, n) if duchi else np.arange(n) % 2
-    view = sd.shuffle(mechanism, n, view="sums", added=noise)
+    view = sd.shuffle(mechanism, n, view="sums", added=noise).seen
     wanted = aggregated(question(mechanism, {}, Asked()), view)
     found = []
     for seed in range(repetitions):
@@ -170,7 +170,9 @@ def test_estimates_have_the_mean_and_the_variance_that_are_printed(mechanism):
 def test_the_central_mechanism_alone_has_the_intervals_of_its_noise():
     bit = sd.Channel(((1.0, 0.0), (0.0, 1.0)))
     noise = sd.AddedNoise(kind=LAPLACE, scale=3.0)
-    wanted = aggregated(question(bit, {}, Asked()), sd.shuffle(bit, 50, view="sums", added=noise))
+    wanted = aggregated(
+        question(bit, {}, Asked()), sd.shuffle(bit, 50, view="sums", added=noise).seen
+    )
     answer = wanted.answer(Aggregate(50, np.array([18.0, 32.0])), 50)
     assert list(answer.estimates) == pytest.approx([0.36, 0.64])
     assert answer.noise == pytest.approx(math.sqrt(IntegerNoise(LAPLACE, 3.0).variance) / 50)
@@ -182,39 +184,43 @@ def test_the_central_mechanism_alone_has_the_intervals_of_its_noise():
     assert high == pytest.approx([(18 + far) / 50, (32 + far) / 50])
     three = sd.Channel(((0.5, 0.5), (0.9, 0.1), (0.2, 0.8)))
     with pytest.raises(NotCertified, match="two inputs"):
-        aggregated(question(three, {}, Asked()), sd.shuffle(three, 9, view="sums", added=noise))
+        aggregated(
+            question(three, {}, Asked()), sd.shuffle(three, 9, view="sums", added=noise).seen
+        )
 
 
 def test_each_sum_has_noise_of_its_own_and_nothing_else_is_released():
     noise = sd.AddedNoise(kind=GAUSSIAN, scale=50.0)
     unary = sd.RAPPOR(d=40, eps0=2.0)
-    view = sd.shuffle(unary, 10, view="sums", added=noise)
+    view = sd.shuffle(unary, 10, view="sums", added=noise).seen
     wanted = aggregated(question(unary, {}, Asked()), view)
     sums = Aggregate(10, np.full(40, 5.0))
     assert len(Counter(wanted.released(sums, SeededSource(1)).sums)) > 20
     duchi = sd.Duchi(eps0=1.0)
     wanted = aggregated(
-        question(duchi, {}, Asked()), sd.shuffle(duchi, 4, view="sums", added=noise)
+        question(duchi, {}, Asked()), sd.shuffle(duchi, 4, view="sums", added=noise).seen
     )
     assert wanted.released(Aggregate(4, np.array([0.0, 9.0])), SeededSource(1)).sums[1] == 0.0
     bits = sd.BinaryRR(eps0=1.0)
-    wanted = aggregated(question(bits, {}, Asked()), sd.shuffle(bits, 9, view="sums", added=noise))
+    wanted = aggregated(
+        question(bits, {}, Asked()), sd.shuffle(bits, 9, view="sums", added=noise).seen
+    )
     # Of one bit there is one sum: the other count says the same.
     assert wanted.released(Aggregate(9, np.array([4.0, 5.0])), SeededSource(1)).sums.sum() == 9.0
-    plain = aggregated(question(bits, {}, Asked()), sd.shuffle(bits, 9, view="sums"))
+    plain = aggregated(question(bits, {}, Asked()), sd.shuffle(bits, 9, view="sums").seen)
     kept = plain.released(Aggregate(9, np.array([4.0, 5.0])), SeededSource(1))
     assert list(kept.sums) == [4.0, 5.0]
 
 
 def test_what_sums_do_not_tell_is_refused():
     normal = sd.Gaussian(sigma=1.0)
-    view = sd.shuffle(normal, 9, view="sums")
+    view = sd.shuffle(normal, 9, view="sums").seen
     with pytest.raises(ParameterError, match="gaussian: wanted reports of bits"):
         aggregated(question(normal, {}, Asked()), view)
     unary = sd.RAPPOR(d=2**20, eps0=2.0)
     hashed = question(unary, {"hashed": True}, Asked(candidates=("a", "b")))
     with pytest.raises(ParameterError, match="listed items"):
-        aggregated(hashed, sd.shuffle(unary, 9, view="sums"))
+        aggregated(hashed, sd.shuffle(unary, 9, view="sums").seen)
 
 
 FILE = """title = "votes, added up"

@@ -100,7 +100,6 @@ def test_values_are_shown_by_a_flag_alone(place, capsys):
     ("column", "items"),
     [
         (pa.array([1, 2, 30, 4, 1, 1]), "1\n2\n30\n4\n"),
-        (pa.array([True, False] * 3), "true\nfalse\nx\ny\n"),
         (pa.array([0, 1] * 3, pa.date32()), "1970-01-01\n1970-01-02\nx\ny\n"),
     ],
 )
@@ -116,6 +115,19 @@ def test_domain_files_of_values_that_are_no_text(column, items, place, capsys):
     assert code == 0, err
     with Path("e.csv").open(encoding="utf-8", newline="") as file:
         assert [row["item"] for row in csv.DictReader(file)] == items.split()
+
+
+def test_booleans_and_a_domain_file_of_text(place, capsys):
+    """They need no type: as text there is one way to write them."""
+    pq.write_table(pa.table({"x": [True, False, True] * 2}), "in.parquet")
+    written(place / "items.txt", "true\nfalse\nx\ny\n")
+    words = ["--input", "in.parquet", "--domain", "items.txt"]
+    for about in ("", 'type = "text"\n'):
+        written(place / "d.toml", DEPLOYMENT + about)
+        code, _, err = run(capsys, *words)
+        assert code == 0, err
+        with Path("e.csv").open(encoding="utf-8", newline="") as file:
+            assert [row["item"] for row in csv.DictReader(file)] == ["true", "false", "x", "y"]
 
 
 def test_whole_numbers_of_a_domain_file(place, capsys):

@@ -19,6 +19,7 @@ from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.bound import Bound, Theorem, with_end_of
 from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.errors import rejected
+from shuffledp.laws.sources import Family, RatioFamily, Source
 from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.rounds import Composed, compose, stated
@@ -201,7 +202,7 @@ def _log_upper(found: Bound) -> float:
 
 
 def summed(
-    mechanism: Randomizer,
+    mechanism: Source,
     n: int,
     *,
     ones: int,
@@ -210,6 +211,9 @@ def summed(
     added: AddedNoise | None = None,
 ) -> Sums:
     """A checked ``Sums``; the arguments are those of ``shuffle(view="sums")``."""
+    if isinstance(mechanism, Family | RatioFamily):
+        wanted = "'messages' for a family of randomizers; sums need one mechanism"
+        raise rejected("view", "sums", wanted)
     if not isinstance(mechanism, Randomizer):
         raise rejected("mechanism", mechanism, "a randomizer such as RAPPOR(d=10, eps0=4.0)")
     found = relation if isinstance(relation, Relation) else relation_named(relation)
