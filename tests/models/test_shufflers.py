@@ -267,7 +267,10 @@ def test_the_theorem_is_that_of_what_decides():
     together = sd.shuffle(sd.KRR(k=10, eps0=1.0), 20, changed=3)
     # Nothing is left of one user at 1.2; the steps are at 0.4.
     assert together.delta(epsilon=1.2).upper_theorem.key == "label-stealing"
-    assert together.delta(epsilon=3.1).upper_theorem.key == "local"
+    # The three reports have a pure guarantee of 3: no steps are taken from there on.
+    beyond = together.delta(epsilon=3.1)
+    assert (beyond.upper, beyond.upper_theorem.key) == (0.0, "reports-alone")
+    assert beyond.witness["upper"] == {}
     alone = sd.shuffle(sd.KRR(k=3, eps0=4.0), 2, changed=2)
     found = alone.delta(epsilon=7.5)
     assert found.upper_theorem.key == "reports-alone"
