@@ -198,9 +198,8 @@ def test_verify_output(krr):
 
 def test_undecided_is_exit_status_3(krr, monkeypatch):
     monkeypatch.setattr("shuffledp.certificate.curves._WIDTHS", (0.1,))
-    monkeypatch.setattr(
-        "shuffledp.certificate.recompute.log_delta", lambda *_, **__: LogInterval(-99.0, 0.0)
-    )
+    wide = LogInterval(-99.0, 0.0)
+    monkeypatch.setattr("shuffledp.bounds.profile.Profile.log_delta", lambda *_, **__: wide)
     monkeypatch.setattr("shuffledp.certificate.verifier.guarantee_check", lambda *_: verify_none())
     result = run("verify", krr)
     assert result.exit_code == 3

@@ -16,6 +16,7 @@ from shuffledp.cli.group import OneLineGroup
 
 SLOW = """
 import sys, time
+from types import SimpleNamespace
 from shuffledp.cli import main, numbers
 def slow(bound, *, as_json):
     print("0.1 <= eps <= 0.2")
@@ -23,6 +24,7 @@ numbers._show = slow
 from shuffledp.accounts import Account
 def epsilon(self, **more):
     time.sleep(1.6)
+    return SimpleNamespace(upper=0.2)
 Account.epsilon = epsilon
 main(sys.argv[1:])
 """
@@ -76,13 +78,13 @@ def test_on_a_terminal_it_is_gone_in_the_end():
     assert shown.rstrip().endswith(b"\x1b[2K")  # the line is erased
 
 
-@click.group(cls=OneLineGroup)
+@click.group(cls=OneLineGroup, places={"work": (__name__, "work")})
 @click.option("--quiet", is_flag=True)
 def group(quiet):
     pass
 
 
-@group.command()
+@click.command()
 @click.argument("seconds", type=float)
 def work(seconds):
     with progress.progress("first") as status:

@@ -19,6 +19,7 @@ from frontend.parts import of_round, situations
 from shuffledp.certificate import issue, to_json
 from shuffledp.cli import main
 from shuffledp.deployment import Curve, Deployment, DeploymentFile, account
+from shuffledp.deployment.accounting import at_target
 from shuffledp.deployment.files import parse
 from shuffledp.plots import account_figure, svg
 from shuffledp.review import Entry, Verified, cautions, report, to_html, to_markdown
@@ -68,13 +69,8 @@ def drawn(found):
 @functools.cache
 def points(content):
     deployment = Deployment.model_validate_json(content)
-    value, quantity = deployment.target.value, deployment.target.quantity
     ns = (20, 36, 90, 324, 1000)
-    accountants = [deployment.accountant(n, rtol=1e-2) for n in ns]
-    bounds = tuple(
-        one.epsilon(delta=value) if quantity == "epsilon" else one.delta(epsilon=value)
-        for one in accountants
-    )
+    bounds = tuple(at_target(deployment, deployment.accountant(n, rtol=1e-2)) for n in ns)
     return Curve(ns, bounds, ns[1:], bounds[:-1])
 
 
