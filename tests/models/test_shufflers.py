@@ -323,8 +323,12 @@ def test_values_are_values():
     assert again == acc
     assert hash(again) == hash(acc)
     assert again.epsilon(delta=1e-3).upper == first.upper
-    assert replace(acc, n=400).epsilon(delta=1e-3).upper < first.upper
-    assert acc.with_n(400) == replace(acc, n=400)
+    more = acc.with_n(400)
+    assert more.epsilon(delta=1e-3).upper < first.upper
+    assert more == sd.shuffle(sd.KRR(k=3, eps0=1.0), 400, changed=2, shuffler=sd.Shuffler(shards=2))
+    # Half of the messages are seen: another n alone would contradict them.
+    with pytest.raises(sd.ParameterError, match="n = 400: wanted users of whom 50 messages"):
+        replace(acc, n=400)
     assert sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, shuffler=sd.Shuffler()).n == 100
     assert isinstance(sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, changed=1), sd.Account)
 
