@@ -19,7 +19,8 @@ import shuffledp as sd
 from adversary import questions
 from adversary.crowds import LONG, Experiment, adaptive, datasets, long
 from adversary.neighbours import Neighbours
-from adversary.questions import KINDS, Tally, ask, exact_rows, violations
+from adversary.questions import KINDS, ask, exact_rows
+from adversary.tally import Tally, violations
 
 
 @pytest.mark.many(3)

@@ -360,6 +360,7 @@ def test_a_disk_that_takes_no_more_is_one_line_and_leaves_nothing(place, limit, 
     done = subprocess.run(
         [sys.executable, "-m", "shuffledp", *words, "--reports", "r.parquet"],
         cwd=place, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},  # half a .pyc breaks all tests after it
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )  # fmt: skip
     assert done.returncode == 2

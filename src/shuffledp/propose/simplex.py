@@ -1,4 +1,7 @@
-"""The least of a function of a few numbers, without derivatives (Nelder, Mead 1965)."""
+"""The least of a function of a few numbers, without derivatives (Nelder, Mead 1965).
+
+How far the simplex goes, and how much it shrinks, depends on the dimension (Gao, Han 2012).
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,8 @@ def least(
     near : float
         Values that are nearer to each other than this are the same.
     """
+    d = first.size
+    farther, shorter, shrunk = 1.0 + 2.0 / d, 0.75 - 0.5 / d, 1.0 - 1.0 / d
     points = np.vstack([first, first + np.diag(steps)])
     values = np.array([value(x) for x in points])
     calls -= len(points)
@@ -41,15 +46,15 @@ def least(
         trial = centre + away
         found, calls = value(trial), calls - 1
         if found < values[0]:
-            farther = centre + 2.0 * away
-            better, calls = value(farther), calls - 1
+            longer = centre + farther * away
+            better, calls = value(longer), calls - 1
             if better < found:
-                trial, found = farther, better
+                trial, found = longer, better
         elif found >= values[-2]:
-            inside = centre + (0.5 if found < values[-1] else -0.5) * away
+            inside = centre + (shorter if found < values[-1] else -shorter) * away
             better, calls = value(inside), calls - 1
             if better >= min(found, values[-1]):
-                points[1:] = 0.5 * (points[1:] + points[0])
+                points[1:] = points[0] + shrunk * (points[1:] - points[0])
                 values[1:] = [value(x) for x in points[1:]]
                 calls -= len(points) - 1
                 continue

@@ -201,10 +201,17 @@ class _Measures(NamedTuple):
 
 
 class Planner:
-    """One case among n users at one eps: free numbers -> about log delta."""
+    """One case among n users at one eps: free numbers -> about log delta.
 
-    def __init__(self, case: Floats, n: int, eps: float) -> None:
+    An estimate sums at few nodes, and does not see where psi comes back to 1 beyond the last one.
+    With ``cover`` times as many a side, a plan is smoothed so much that nothing beyond counts. A
+    search for all numbers at once needs that, for else it looks for numbers whose returns are not
+    seen.
+    """
+
+    def __init__(self, case: Floats, n: int, eps: float, *, cover: int = 0) -> None:
         self.case, self.n, self.returns = case, n, n <= _MOST_EVEN
+        self._cover = cover if self.returns else 0
         self._g, self._label_g = case.gains(eps)
         self._blanket = np.bincount(case.parts, case.blanket)
         self._most = 1.0 if case.tuned else _MOST_CONSTANT
@@ -252,6 +259,8 @@ class Planner:
             found = 1.0, 1.0, 1.0, 0
         made = tuple(map(float, kappas)), tuple(map(float, weights)), tuple(map(float, joins))
         least = self._size * found[0] * _REACH / (_MOST_WORK * step_of(found[1], found[0]) / fine)
+        if self._cover:
+            least = max(least, found[0] * self._window(found[1], found[0], fine))
         return Plan(*made, lift, max(smooth, least), fine, ceiling, share, join, *found)
 
     def changed(self, plan: Plan, **new: Any) -> Plan:
@@ -273,6 +282,14 @@ class Planner:
         law = np.bincount(self.case.parts, weights @ self.case.other, self._blanket.size)
         ratio = np.divide(law, self._blanket, out=np.ones(law.size), where=self._blanket > 0.0)
         return np.where(ratio > 0.0, ratio, 1.0)
+
+    def _side(self, fine: float) -> int:
+        """Root of the number of nodes of an estimate."""
+        return math.ceil(_EVEN * max(self._cover, 1) * math.sqrt(fine))
+
+    def _window(self, width: float, alpha: float, fine: float) -> float:
+        """The least h at which nothing beyond the last node counts."""
+        return _WINDOW * fine / (step_of(width, alpha) * self._side(fine) ** 2)
 
     def _split(self, kappas: Array, weights: Array, joins: Array) -> tuple[Array, Array]:
         """Share and s of each part: beta = min(B, kappa R), s = joins beta/R."""
@@ -318,7 +335,8 @@ class Planner:
             logs, variance = self._all_labels(m, a)
         about = np.logaddexp(logs, log_lost)
         near = np.argsort(-about)[:_NEAR]
-        near = near[about[near] >= about[near[0]] - _APART]
+        if not self._cover:
+            near = near[about[near] >= about[near[0]] - _APART]
         if self.case.unbounded:
             steep = np.logaddexp(self._chernoff(m, a), log_lost)
             near = np.append(near, np.argsort(-steep)[:_NEAR])
@@ -359,8 +377,10 @@ class Planner:
         """log J of labels by the integral itself: where few are hidden psi^n is not normal."""
         smooth, fine = line
         if self.returns:
-            step, side = step_of(math.sqrt(variance), a) / fine, math.ceil(_EVEN * math.sqrt(fine))
-            h = max(smooth / a, _WINDOW / (step * side * side))
+            width = math.sqrt(variance)
+            step, side = step_of(width, a) / fine, self._side(fine)
+            h = max(smooth / a, self._window(width, a, fine))
+            smooth = h * a if self._cover else smooth
             t, weights = step * np.arange(side * side), np.full(side * side, step)
             weights = weights * np.exp(-0.5 * (h * t) ** 2)
             weights[0] *= 0.5

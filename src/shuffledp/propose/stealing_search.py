@@ -33,6 +33,10 @@ _LOUD = 1e-4
 # Where few are hidden by few: sizes of the reservoir against the first, up to all of the blanket,
 # and labels that it is tuned to.
 _SIZES, _LIKELY = (1.0, 5.0, 1e6), 3
+# What is hidden to begin with where all outputs that say nothing are joined.
+_HIDDEN = 0.3
+# Of the last estimate, so many times the nodes a side: it smooths by as many squares less.
+_COVER = 3
 # First numbers that are kept.
 _KEPT = 8
 # Halvings of the weight of another label.
@@ -77,8 +81,14 @@ def best_plan(
     if case.tuned:
         best = _mixed(made, best)
     if few and polish:
-        for step in _STEPS:
-            best = _polished(made, _swept(made, best), step)
+        made = Planner(case, n, eps, cover=1)
+        best = made.changed(best)
+        if last is None:
+            starts = [_swept(made, best), *_silent(made, best)]
+            best = min((_polished(made, x, _STEPS[0]) for x in starts), key=_value)
+        best = _polished(made, _swept(made, best), _STEPS[1])
+        smooth = Planner(case, n, eps, cover=_COVER).changed(best, smooth=SMOOTHING)
+        best = min(best, smooth, key=_value)
     return best
 
 
@@ -235,29 +245,44 @@ def _swept(made: Planner, best: Plan) -> Plan:
     return best
 
 
+def _silent(made: Planner, best: Plan) -> list[Plan]:
+    """All of the outputs that say nothing are joined, and as much of all outputs is hidden."""
+    silent = made.signs == 0
+    if not silent[made.used].any():
+        return []
+    kappas = np.full(silent.size, _HIDDEN)
+    return [made.changed(best, kappas=kappas, joins=np.where(silent, 1.0 / _HIDDEN, 1.0))]
+
+
 def _polished(made: Planner, best: Plan, step: float) -> Plan:
-    """All numbers at once: fourth roots of shares and of s, logs of alpha, h alpha and ceiling."""
+    """All numbers at once: fourth roots of shares, of s and of weights, logs of all others."""
     used, k = made.used, made.used.size
     most = made.edges(best.weights)[used]
+    # One weight stays: they are divided by their sum.
+    mixed = [j for j in made.case.order[:_LIKELY] if j != np.argmax(best.weights)]
+    mixed = mixed if made.case.tuned else []
+    finite = math.isfinite(best.ceiling)
 
     def numbers(x: Array) -> dict[str, Any]:
-        kappas, joins = np.array(best.kappas), np.array(best.joins)
-        kappas[used] = most * np.clip(x[:k] ** 4, _LEAST, 1.0)
-        joins[used] = np.clip(x[k : 2 * k] ** 4, 0.0, 1.0) / kappas[used]
-        found = {"kappas": kappas, "joins": joins, "lift": float(x[2 * k])}
-        found["smooth"] = math.exp(x[2 * k + 1])
-        return found if x.size == 2 * k + 2 else found | {"ceiling": math.exp(x[-1])}
+        kappas, joins, weights = (np.array(v) for v in (best.kappas, best.joins, best.weights))
+        shares, joined, rest = np.split(x, (k, 2 * k))
+        kappas[used] = most * np.clip(shares**4, _LEAST, 1.0)
+        joins[used] = np.clip(joined**4, 0.0, 1.0) / kappas[used]
+        weights[mixed] = rest[2 : 2 + len(mixed)] ** 4
+        found = {"kappas": kappas, "joins": joins, "weights": weights / weights.sum()}
+        found |= {"lift": float(rest[0]), "smooth": math.exp(rest[1])}
+        return found | ({"ceiling": math.exp(rest[-1])} if finite else {})
 
     kappas = np.minimum(np.array(best.kappas)[used], most)
     joins = np.minimum(np.array(best.joins)[used] * kappas, 1.0)
     roots = np.concatenate([kappas / most, joins]) ** 0.25
-    more = [math.log(best.ceiling)] if math.isfinite(best.ceiling) else []
-    first = np.array([*roots, best.lift, math.log(best.smooth), *more])
+    rest = [best.lift, math.log(best.smooth), *(best.weights[j] ** 0.25 for j in mixed)]
+    rest += [math.log(best.ceiling)] if finite else []
     inward = np.where(roots > 0.5, -step, step)
     found = least(
         lambda x: made.changed(best, **numbers(x)).value,
-        first,
-        np.array([*inward, 0.05, step, *(step for _ in more)]),
+        np.array([*roots, *rest]),
+        np.array([*inward, 0.05, *(step for _ in rest[1:])]),
         calls=_CALLS,
         near=_GAIN,
     )

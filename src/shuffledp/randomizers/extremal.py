@@ -18,13 +18,13 @@ from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, Made
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.channel import LARGEST_ROWS, all_listed, entries_of
-from shuffledp.randomizers.frequency import HitOrMiss, Sizes, histogram
+from shuffledp.randomizers.frequency import HitOrMiss, Sizes, UniformOrOwn, histogram
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import LEAST_COMMON
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Extremal(HitOrMiss):
+class Extremal(HitOrMiss, UniformOrOwn):
     """Extremal mechanism: R_x(y) = (e^eps0 if pattern[x][y] = 1 else 1)/Z.
 
     Z = e^eps0 h + m - h with m outputs, h of them favoured by each input. Mechanisms of this form

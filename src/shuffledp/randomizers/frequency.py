@@ -83,65 +83,21 @@ class FrequencyRandomizer(Randomizer):
     frequency f, and its variance over the randomizers' coins is 1/n times
     [f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, whatever the other users hold.
 
-    Items are 0 .. items-1. A report is a number 0 .. letters-1, or a row of ``word`` such numbers.
-    With probability ``uniform_share`` it is uniform on all reports, else it is drawn for the value.
-
-    Subclasses give ``support``, ``letters``, ``word``, ``uniform_share``, ``_own_reports`` and
-    ``_supporters``; those whose reports are no numbers or no such mixture give ``_sample`` and
-    ``_checked_reports``.
+    Items are 0 .. items-1. Subclasses give ``support``, ``message_bits``, ``_sample``,
+    ``_checked_reports`` and ``_supporters``.
     """
 
     task: ClassVar[str] = "Shares of items, one a user"
     domain: int
-    word: int | None = None
 
     @property
     def items(self) -> int:
         """Number of items: inputs are 0 .. items-1."""
         return self.domain
 
-    @property
-    def letters(self) -> int:
-        """Number of values that a number in a report may have."""
-        raise NotImplementedError
-
-    @property
-    def message_bits(self) -> float:
-        """log2 of the number of reports."""
-        return (1 if self.word is None else self.word) * math.log2(self.letters)
-
-    @property
-    def uniform_share(self) -> Fraction:
-        """Probability that a report is drawn uniformly, whatever the value."""
-        raise NotImplementedError
-
-    def _uniform_reports(self, count: int, source: RandomSource) -> Reports:
-        """Reports that are uniform on all."""
-        if self.word is None:
-            return source.below(self.letters, count)
-        return source.uniform(self.letters, count * self.word).reshape(count, self.word)
-
-    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
-        """Reports of the values, drawn where they are not uniform."""
-        raise NotImplementedError
-
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        """Uniform reports with probability ``uniform_share``, rounded up, else the value's own."""
-        digits = coin(self.uniform_share)
-        shape = (len(values),) if self.word is None else (len(values), self.word)
-        reports = np.empty(shape, dtype=smallest_type(self.letters))
-        for users in blocks(len(values), self.word or 1):
-            part, own = reports[users], values[users]
-            uniform = source.coins(digits, len(part))
-            part[uniform] = self._uniform_reports(int(np.count_nonzero(uniform)), source)
-            part[~uniform] = self._own_reports(own[~uniform], source)
-        return reports
-
+    @abstractmethod
     def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
         """The reports as an array in the message space, or ParameterError."""
-        if self.word is None:
-            return whole_reports(reports, self.letters)
-        return row_reports(reports, self.word, self.letters)
 
     @abstractmethod
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
@@ -207,6 +163,58 @@ class FrequencyRandomizer(Randomizer):
         return rates
 
 
+class UniformOrOwn(FrequencyRandomizer):
+    """Reports that are uniform on all with a known probability, and else drawn for the value.
+
+    A report is a number 0 .. letters-1, or a row of ``word`` such numbers.
+    """
+
+    word: int | None = None
+
+    @property
+    @abstractmethod
+    def letters(self) -> int:
+        """Number of values that a number in a report may have."""
+
+    @property
+    @abstractmethod
+    def uniform_share(self) -> Fraction:
+        """Probability that a report is drawn uniformly, whatever the value."""
+
+    @abstractmethod
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """Reports of the values, drawn where they are not uniform."""
+
+    @property
+    def message_bits(self) -> float:
+        """log2 of the number of reports."""
+        return (1 if self.word is None else self.word) * math.log2(self.letters)
+
+    def _uniform_reports(self, count: int, source: RandomSource) -> Reports:
+        """Reports that are uniform on all."""
+        if self.word is None:
+            return source.below(self.letters, count)
+        return source.uniform(self.letters, count * self.word).reshape(count, self.word)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """Uniform reports with probability ``uniform_share``, rounded up, else the value's own."""
+        digits = coin(self.uniform_share)
+        shape = (len(values),) if self.word is None else (len(values), self.word)
+        reports = np.empty(shape, dtype=smallest_type(self.letters))
+        for users in blocks(len(values), self.word or 1):
+            part, own = reports[users], values[users]
+            uniform = source.coins(digits, len(part))
+            part[uniform] = self._uniform_reports(int(np.count_nonzero(uniform)), source)
+            part[~uniform] = self._own_reports(own[~uniform], source)
+        return reports
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        """The reports as an array in the message space, or ParameterError."""
+        if self.word is None:
+            return whole_reports(reports, self.letters)
+        return row_reports(reports, self.word, self.letters)
+
+
 # A number of outputs, in any unit.
 Count = int | Fraction | arb
 
@@ -254,7 +262,7 @@ class HitOrMiss(FrequencyRandomizer):
 
     Z = h e^eps0 + m - h, where m outputs are all, and h of them hit an input, any input. The
     blanket is 1/Z, but e^eps0/Z on outputs that hit the whole domain. A report is uniform with
-    probability m/Z, else uniform on the outputs that hit the value.
+    probability m/Z, else uniform on the outputs that hit the value: ``UniformOrOwn`` draws it so.
 
     Subclasses give ``sizes``, ``hit_counts`` and, where some outputs hit the whole domain,
     ``hit_by_all``.

@@ -18,6 +18,7 @@ from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
     HitOrMiss,
     Sizes,
+    UniformOrOwn,
     counted,
     histogram,
     orthogonal,
@@ -84,7 +85,7 @@ class InBlocks(ByContent):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HadamardResponse(HitOrMiss):
+class HadamardResponse(HitOrMiss, UniformOrOwn):
     """Hadamard response: R_x(y) proportional to e^eps0 on half a block of columns, to 1 elsewhere.
 
     Outputs are K columns in B blocks of 2s, a power of two; input x has block x mod B and row

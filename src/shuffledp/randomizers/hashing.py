@@ -14,7 +14,7 @@ import numpy as np
 from shuffledp.arithmetic.balls import arb
 from shuffledp.mechanism import Domain, LocalEpsilon, Positive, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import AlikeItems, Sizes, independent_hits
+from shuffledp.randomizers.frequency import AlikeItems, Sizes, UniformOrOwn, independent_hits
 from shuffledp.randomizers.values import smallest_type
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import HASHED_PAIRS, Theorem
@@ -26,7 +26,7 @@ _USERS = 1 << 13
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalHash(AlikeItems):
+class LocalHash(AlikeItems, UniformOrOwn):
     """Local hashing: a random h: [domain] -> [l], then l-RR of h(x); (h, z) is sent.
 
     R_x(h, z) = (1/#h) (e^eps0 if z = h(x) else 1) / (e^eps0 + l - 1). The law is that of a

@@ -14,14 +14,14 @@ from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers import field
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import HitOrMiss, Sizes, least_spread, orthogonal
+from shuffledp.randomizers.frequency import HitOrMiss, Sizes, UniformOrOwn, least_spread, orthogonal
 from shuffledp.randomizers.values import blocks
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import HYPERPLANE_PAIRS, HYPERPLANE_TRIPLES
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class HyperplaneResponse(HitOrMiss):
+class HyperplaneResponse(HitOrMiss, UniformOrOwn):
     """R_x(y) is e^eps0 times as large where the vectors of x and y have the product 0 as elsewhere.
 
     Any two inputs' vectors are independent, so all pairs have one law; three are dependent or not,

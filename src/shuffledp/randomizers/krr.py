@@ -12,12 +12,12 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, Matrix, bits_between
 from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import AlikeItems, Sizes, occurrences
+from shuffledp.randomizers.frequency import AlikeItems, Sizes, UniformOrOwn, occurrences
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import TWO_INPUTS, Theorem
 
 
-class _Response(AlikeItems):
+class _Response(AlikeItems, UniformOrOwn):
     """What k-RR and its binary case share: a report is a value, and supports that value alone."""
 
     @property

@@ -21,8 +21,8 @@ from shuffledp.mechanism import LocalEpsilon, Switch, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
     SETS,
-    FrequencyRandomizer,
     Support,
+    UniformOrOwn,
     histogram,
     occurrences,
 )
@@ -38,7 +38,7 @@ _SetSize = Annotated[int, Whole(high=lambda m: min(m.domain, _LARGEST_SET))]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PCKVGRR(FrequencyRandomizer):
+class PCKVGRR(UniformOrOwn):
     """PCKV-GRR: one of s pairs (key, value in [-1, 1]), its value rounded to a sign, then k-RR.
 
     The value becomes +1 with probability (1 + v)/2; the symbol (key, sign) goes through k-RR over

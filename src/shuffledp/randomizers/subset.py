@@ -14,7 +14,13 @@ from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import Domain, Follows, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import AlikeItems, Sizes, least_spread, occurrences
+from shuffledp.randomizers.frequency import (
+    AlikeItems,
+    Sizes,
+    UniformOrOwn,
+    least_spread,
+    occurrences,
+)
 from shuffledp.randomizers.values import refuse_rows, smallest_type
 from shuffledp.randomness import RandomSource
 
@@ -28,7 +34,7 @@ _SetSize = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SubsetSelection(AlikeItems):
+class SubsetSelection(AlikeItems, UniformOrOwn):
     """Subset selection: R_x(S) = (e^eps0 if x is in S else 1)/Z for the k-subsets S of d items.
 
     Z = e^eps0 C(d-1, k-1) + C(d-1, k). The blanket is uniform, gamma = d/(k e^eps0 + d - k).

@@ -20,7 +20,7 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism import Follows, LocalEpsilon, Positive, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
+from shuffledp.randomizers.frequency import SETS, Support, UniformOrOwn
 from shuffledp.randomizers.levels import grown
 from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.values import blocks
@@ -49,7 +49,7 @@ _Arc = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Wheel(FrequencyRandomizer):
+class Wheel(UniformOrOwn):
     """Wheel: s of ``domain`` items become arcs of length p; a point is sent, likelier on the arcs.
 
     Each report has a hash function h of its own. With C the union of the arcs [h(x), h(x) + p) of a
