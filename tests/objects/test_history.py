@@ -15,6 +15,7 @@ import pytest
 
 import shuffledp as sd
 from objects.examples import DENSITY, NAMES, example
+from shuffledp.arithmetic.balls import ctx
 from shuffledp.randomizers import Randomizer
 
 # Of each kind of law: atoms, cells, cells and atoms, a tail, several pairs, many inputs, messages.
@@ -47,6 +48,18 @@ def questions(name):
             lambda a: a.compose(rounds=4).epsilon(delta=1e-3),
         ]
     return asked
+
+
+@pytest.mark.parametrize("name", [*NAMES, "best privunit"])
+def test_pairs_and_data_sets_do_not_depend_on_the_precision(name):
+    m = sd.PrivUnit.best(d=10, eps0=2.0) if name == "best privunit" else example(name)
+    if not isinstance(m, Randomizer):
+        return
+    said = []
+    for bits in (53, 200):
+        with ctx.workprec(bits):
+            said.append((m.worst_pairs(), m.datasets()))
+    assert repr(said[0]) == repr(said[1])
 
 
 @pytest.mark.many(2)

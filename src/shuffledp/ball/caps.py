@@ -26,6 +26,8 @@ from .outputs import rational_ball
 __all__ = ["orthogonal_overlap"]
 
 _HALVINGS, _NEWTON = 60, 8
+# Ten digits of a difference of tails of 1e-10 and more want no less, whatever the caller works with.
+_LEAST_BITS = 128
 _CLOSE = 2.0**-50
 
 
@@ -42,7 +44,7 @@ def orthogonal_overlap(mass: Fraction, d: int) -> arb:
     if d == 2:
         # Arcs of length mass a quarter turn apart.
         return rational_ball(max(mass - Fraction(1, 4), Fraction(0)))
-    return _enclosed(mass, d, ctx.prec)
+    return _enclosed(mass, d, max(ctx.prec, _LEAST_BITS))
 
 
 @lru_cache(maxsize=32)
