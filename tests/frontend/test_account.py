@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from shuffledp import ParameterError
 from shuffledp.cli import main
-from shuffledp.deployment import account, is_crowd, json_schema, load, load_crowd
+from shuffledp.deployment import account, json_schema, load
 from shuffledp.deployment.accounting import situations
 from shuffledp.deployment.files import parse
 
@@ -274,10 +274,7 @@ def test_delta_target(tmp_path):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.toml")), ids=lambda p: p.stem)
 def test_examples_are_valid(path):
-    if is_crowd(path):
-        assert len(load_crowd(path).deployment.group) > 1
-        return
-    found = load(path, sums=True, widened=True)
+    found = load(path, sums=True, widened=True, groups=True)
     assert len(found.sha256) == 64
     assert [n for _, n, _ in situations(found.deployment)][-1] == 1
 

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.deployment import account_crowd, load, load_crowd
+from shuffledp.deployment import account_crowd, load
 from shuffledp.errors import ParameterError
 
 TEXT = """title = "two versions"
@@ -89,7 +89,7 @@ def test_account_prints_the_certificate_and_writes_nothing(tmp_path, monkeypatch
 
 def test_what_is_asked_may_be_delta(tmp_path):
     path = written(tmp_path, TEXT.replace("delta = 1e-3", "epsilon = 0.5"))
-    found = account_crowd(load_crowd(path).deployment)
+    found = account_crowd(load(path, groups=True).deployment)
     assert found.estimates == (None, None)
     assert all(0.0 < bound.lower <= bound.upper < 1.0 for bound in found.bounds)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from shuffledp.certificate.model import FORMAT, Certificate, CrowdCertificate, to_dict
+from shuffledp.certificate.model import FORMAT, Certificate, to_dict
 from shuffledp.deployment.messages import one_line
 from shuffledp.errors import ParameterError, unreadable
 
@@ -33,15 +33,10 @@ def read(path: str | Path) -> Certificate:
             again = "; issue it again with `shuffledp account DEPLOYMENT.toml`"
         raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}{again}")
     try:
-        groups = "group" in found["deployment"]["content"]
-    except (TypeError, KeyError):
-        groups = False
-    kind = CrowdCertificate if groups else Certificate
-    try:
         # Through JSON mode, where a list may stand for a tuple and the rest stays strict.
-        certificate = kind.model_validate_json(json.dumps(found))
+        certificate = Certificate.model_validate_json(json.dumps(found))
     except ValidationError as error:
-        raise ParameterError(f"{path}: {one_line(error, kind)}") from None
+        raise ParameterError(f"{path}: {one_line(error, Certificate)}") from None
     odd = first_difference(found, to_dict(certificate))
     if odd:
         raise ParameterError(f"{path}: {odd}")

@@ -27,7 +27,6 @@ from shuffledp.certificate.setting import (
     Crowd,
     Setting,
 )
-from shuffledp.deployment.groups import CrowdDeployment
 from shuffledp.deployment.widened import dressed
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.sources import Family
@@ -73,7 +72,7 @@ def grounds_of(setting: Setting, end: str, analysis: str, *, basic: bool = False
         found = _of_rounds(setting, found, end, analysis, basic=basic)
     if found is None:
         return None
-    if isinstance(setting.content, CrowdDeployment) and end == "upper":
+    if setting.content.group and end == "upper":
         # Nobody hides a member, so that what others run or see is of no account.
         found = found._replace(assumptions=(setting.relation.sentence, HONEST, ONE_ROUND))
     return _widened(setting, found, end, analysis) if setting.one.widened else found

@@ -14,8 +14,6 @@ from shuffledp.certificate.model import (
     FORMAT,
     Certificate,
     Claim,
-    CrowdCertificate,
-    CrowdSource,
     FreeNumbers,
     Release,
     Source,
@@ -26,6 +24,7 @@ from shuffledp.certificate.setting import Setting, settings_of
 from shuffledp.certificate.witness import needs
 from shuffledp.deployment.accounting import Account
 from shuffledp.deployment.crowds import CrowdAccount
+from shuffledp.deployment.files import DeploymentFile
 
 __all__ = ["issue"]
 
@@ -34,34 +33,31 @@ _PLAIN = {"swap": False}
 
 
 def issue(
-    source: Any, account: Account | CrowdAccount, *, release: Release | None = None
+    source: DeploymentFile, account: Account | CrowdAccount, *, release: Release | None = None
 ) -> Certificate:
     """The certificate of a deployment file that was accounted for.
 
     Parameters
     ----------
-    source : DeploymentFile or CrowdFile
+    source : DeploymentFile
         The file, for its name and hash.
     account : Account or CrowdAccount
         What was computed for it.
     release : Release, optional
         Of a run: the table of estimates that this is the certificate of.
     """
-    crowd = isinstance(account, CrowdAccount)
-    accounts = account.members if isinstance(account, CrowdAccount) else (account,)
     claims = [
         claim
         for setting in settings_of(account.deployment)
-        for claim in _claims(setting, accounts[setting.group])
+        for claim in _claims(setting, account.members[setting.group])
     ]
-    kind, place = (CrowdCertificate, CrowdSource) if crowd else (Certificate, Source)
-    said = {"file": source.path.name, "sha256": source.sha256, "content": account.deployment}
+    content = account.deployment
     return signed(
-        kind(
+        Certificate(
             format=FORMAT,
             shuffledp_version=__version__,
-            deployment=place(**said),  # type: ignore[arg-type]
-            local_guarantees=[_finite(one.eps0) for one in accounts],
+            deployment=Source(file=source.path.name, sha256=source.sha256, content=content),
+            local_guarantees=[_finite(one.eps0) for one in account.members],
             claims=claims,
             release=release,
             checksum="",

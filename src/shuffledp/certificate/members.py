@@ -7,7 +7,6 @@ from typing import Any
 
 from shuffledp.certificate.grounds import grounds_of
 from shuffledp.certificate.setting import Setting, settings_of
-from shuffledp.deployment.groups import CrowdDeployment
 from shuffledp.deployment.model import Deployment
 
 
@@ -44,7 +43,7 @@ class Members:
         self.local_guarantee = certificate.local_guarantees[group]
         whole = certificate.deployment.content
         self.users, self.assumptions = self.content.population.users, self.content.assumptions()
-        if isinstance(whole, CrowdDeployment):
+        if whole.group:
             self.users = whole.group[group].users
         self.release = certificate.release
 

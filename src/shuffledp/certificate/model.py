@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_valid
 from shuffledp import theorems
 from shuffledp._check import Trust, exact
 from shuffledp.certificate.members import Members
-from shuffledp.deployment.groups import CrowdDeployment
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError
 from shuffledp.theorems import Theorem
@@ -207,14 +206,6 @@ class Source(Strict):
     content: Deployment
 
 
-class CrowdSource(Strict):
-    """The same of a crowd's file."""
-
-    file: str
-    sha256: Digest
-    content: CrowdDeployment
-
-
 class Release(_Sparse):
     """What a run released: the table of estimates (file name, sha256 of its bytes), and its users.
 
@@ -271,7 +262,7 @@ class Certificate(Shown, Strict):
     @property
     def crowd(self) -> bool:
         """Whether there are groups with mechanisms of their own."""
-        return isinstance(self.deployment.content, CrowdDeployment)
+        return bool(self.deployment.content.group)
 
     def records(self) -> list[Record]:
         """One row for each claim, as ``to_frame`` has them."""
@@ -325,12 +316,6 @@ class Certificate(Shown, Strict):
 
     def __str__(self) -> str:
         return repr(self)
-
-
-class CrowdCertificate(Certificate):
-    """The same of a crowd, group by group."""
-
-    deployment: CrowdSource  # type: ignore[assignment]
 
 
 # Fields of a claim that a table of claims has.

@@ -9,8 +9,7 @@ from typing import Any
 
 from shuffledp.ball.groups import Kind, kinds_of
 from shuffledp.deployment.accounting import situations
-from shuffledp.deployment.crowds import ALONE_WORDS, hidden_words
-from shuffledp.deployment.groups import CrowdDeployment
+from shuffledp.deployment.crowds import groups_of
 from shuffledp.deployment.mechanisms import built
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.views import FAILURES
@@ -20,7 +19,7 @@ from shuffledp.laws.sources import Family
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, OfGroup, Relation
 from shuffledp.population.member import Member
-from shuffledp.randomizers import Randomizer, randomizer_from_dict
+from shuffledp.randomizers import Randomizer
 from shuffledp.views.sums import Sums
 
 __all__ = [
@@ -56,7 +55,7 @@ class Setting:
 
     Attributes
     ----------
-    content : Deployment or CrowdDeployment
+    content : Deployment
         What is deployed.
     group : int
         Of a crowd: whose members are protected; else 0.
@@ -70,7 +69,7 @@ class Setting:
         How often everybody reports.
     """
 
-    content: Deployment | CrowdDeployment
+    content: Deployment
     group: int
     situation: str
     n: int
@@ -85,15 +84,14 @@ class Setting:
     @property
     def name(self) -> str:
         """Where a check of it stands."""
-        if isinstance(self.content, CrowdDeployment):
+        if self.content.group:
             return f"group {self.group}, {self.situation}"
         return self.situation
 
     @cached_property
     def one(self) -> Deployment:
         """The deployment of the user's own mechanism alone."""
-        content = self.content
-        return content.alone(self.group) if isinstance(content, CrowdDeployment) else content
+        return self.content.alone(self.group)
 
     @property
     def mechanism(self) -> dict[str, Any]:
@@ -120,7 +118,7 @@ class Setting:
     @cached_property
     def crowd(self) -> Crowd | None:
         """All groups; None where there is one mechanism, or nothing hides a report."""
-        if not isinstance(self.content, CrowdDeployment) or self.failed:
+        if not self.content.group or self.failed:
             return None
         return Crowd(self.content, self.group)
 
@@ -167,10 +165,8 @@ class Crowd:
         What is known of its members.
     """
 
-    def __init__(self, content: CrowdDeployment, victim: int) -> None:
-        self.groups = tuple(
-            (randomizer_from_dict(one.randomizer), one.users) for one in content.group
-        )
+    def __init__(self, content: Deployment, victim: int) -> None:
+        self.groups = tuple(groups_of(content))
         self.victim, accounting = victim, content.accounting
         self.member = Member(self.groups, victim, rtol=accounting.rtol, trust=accounting.trust)
         self.own: int = self.member.own.n
@@ -184,16 +180,11 @@ class Crowd:
         return found
 
 
-def settings_of(content: Deployment | CrowdDeployment) -> Iterator[Setting]:
+def settings_of(content: Deployment) -> Iterator[Setting]:
     """All that is claimed about: each group's situations after one round, then after all."""
-    if isinstance(content, CrowdDeployment):
-        total = sum(one.users for one in content.group)
-        for k in range(len(content.group)):
-            yield Setting(content, k, "now", total, hidden_words(content, k))
-            yield Setting(content, k, FAILURES[0], 1, ALONE_WORDS)
-        return
-    for name, n, how in situations(content):
-        one = Setting(content, 0, name, n, how)
-        yield one
-        if content.accounting.rounds > 1:
-            yield replace(one, rounds=content.accounting.rounds)
+    for k in range(max(1, len(content.group))):
+        for name, n, how in situations(content, k):
+            one = Setting(content, k, name, n, how)
+            yield one
+            if content.accounting.rounds > 1:
+                yield replace(one, rounds=content.accounting.rounds)

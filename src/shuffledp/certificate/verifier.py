@@ -19,7 +19,6 @@ from shuffledp.certificate.files import first_difference, read
 from shuffledp.certificate.model import Certificate, Claim, checksum, to_dict
 from shuffledp.certificate.setting import Setting, settings_of
 from shuffledp.deployment.files import load
-from shuffledp.deployment.groups import load_crowd
 from shuffledp.deployment.model import Deployment
 
 __all__ = ["CITED", "Check", "Checks", "not_checked", "verify"]
@@ -107,7 +106,7 @@ def not_checked(
         ]
         if content.target.at_most is not None:
             found.append(f"that no more than {content.target.at_most!r} was wanted")
-        if isinstance(content, Deployment) and content.data is not None:
+        if content.data is not None:
             found.append("the table data: which column, and its public domain")
     if release is not None:
         found.append(f"that a run saw {release.users:,} users; {release.left_out()}")
@@ -172,13 +171,13 @@ def _both_ends(setting: Setting, claims: Sequence[Claim]) -> Check:
 def _source_checks(certificate: Certificate, path: str | Path) -> Iterator[Check]:
     """That the certificate is of a deployment file, and says what that says."""
     source, release = certificate.deployment, certificate.release
-    file = load_crowd(path) if certificate.crowd else load(path, sums=True, widened=True)
+    file = load(path, sums=True, widened=True, groups=True)
     same = file.sha256 == source.sha256
     how = f"sha256 {file.sha256[:16]}... against {source.sha256[:16]}..."
     yield Check("file", "made from this deployment file", said(same), how)
     written = source.content.model_dump(mode="json")
     there, how = file.deployment.model_dump(mode="json"), "every key and value"
-    if release is not None:
+    if release is not None and not file.deployment.group:
         # What `run` accounts for are the users that it saw.
         how = f"every key and value but the users; {release.declared_users:,} were declared"
         same = release.declared_users == there["population"]["users"]
@@ -194,7 +193,7 @@ def _release_checks(certificate: Certificate, table_hash: str | None) -> Iterato
     if release is not None:
         words = "the users of the run are those accounted for, others left out where it is said"
         fault = "a crowd's file has no runs"
-        if isinstance(content, Deployment):
+        if not content.group:
             fault = _release_fault(certificate, content)
         how = f"{release.users:,} users in the run; {release.declared_users:,} were declared; "
         how += release.left_out() + f"; {fault}" * bool(fault)

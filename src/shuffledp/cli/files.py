@@ -170,8 +170,7 @@ class _Done:
     def labels(self) -> list[str]:
         """Each mechanism in a few words."""
         deployment = self.account.deployment
-        every = deployment.group if self.crowd else [deployment]
-        return [mechanism_label(one.randomizer) for one in every]
+        return [mechanism_label(one.randomizer) for one in deployment.group or [deployment]]
 
     @property
     def text(self) -> str:
@@ -188,12 +187,7 @@ class _Done:
 
 def _load_all(files: Sequence[str]) -> list[Any]:
     deployments = load_deployment()
-    sources = [
-        deployments.load_crowd(file)
-        if deployments.is_crowd(file)
-        else deployments.load(file, sums=True, widened=True)
-        for file in files
-    ]
+    sources = [deployments.load(file, sums=True, widened=True, groups=True) for file in files]
     stem, times = Counter(source.stem for source in sources).most_common(1)[0]
     if times > 1:
         raise ParameterError(f"file name {stem!r} is given {times} times: wanted different names")
@@ -202,7 +196,7 @@ def _load_all(files: Sequence[str]) -> list[Any]:
 
 def _check_comparable(sources: Sequence[Any]) -> None:
     """ParameterError for deployments that one picture cannot hold."""
-    if any(hasattr(source.deployment, "group") for source in sources):
+    if any(source.deployment.group for source in sources):
         raise ParameterError("plot: wanted one file at a time, with a crowd of groups among them")
     if len({source.deployment.target.quantity for source in sources}) > 1:
         raise ParameterError("plot: wanted files that all bound eps, or all delta")
@@ -285,7 +279,7 @@ def _account_for(
     tell: Callable[[str], None],
 ) -> _Done:
     deployments, certificates = load_deployment(), load_certificate()
-    crowd = isinstance(source, deployments.CrowdFile)
+    crowd = bool(source.deployment.group)
     make = deployments.account_crowd if crowd else deployments.account
     found = make(source.deployment, report=tell)
     curve = deployments.curve_over_n(found, report=tell) if draw and not crowd else None

@@ -158,7 +158,7 @@ def audits_of(paths: Sequence[str], sources: Sequence[Any]) -> list[list[Audited
         file_digest = made_with.get("sha256") if isinstance(made_with, dict) else None
         used = False
         for place, source in enumerate(sources):
-            if hasattr(source.deployment, "group"):  # audits are of one mechanism
+            if source.deployment.group:  # audits are of one mechanism
                 continue
             same = source.sha256 == file_digest
             table = source.deployment.randomizer

@@ -5,15 +5,12 @@ from __future__ import annotations
 from shuffledp.deployment.accounting import Account, Curve, Situation, account, curve_over_n
 from shuffledp.deployment.crowds import CrowdAccount, account_crowd
 from shuffledp.deployment.files import DeploymentFile, load, parse
-from shuffledp.deployment.groups import CrowdDeployment, CrowdFile, is_crowd, load_crowd
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.schema import json_schema
 
 __all__ = [
     "Account",
     "CrowdAccount",
-    "CrowdDeployment",
-    "CrowdFile",
     "Curve",
     "Deployment",
     "DeploymentFile",
@@ -21,9 +18,7 @@ __all__ = [
     "account",
     "account_crowd",
     "curve_over_n",
-    "is_crowd",
     "json_schema",
     "load",
-    "load_crowd",
     "parse",
 ]

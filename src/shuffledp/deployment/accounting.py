@@ -76,6 +76,11 @@ class Account:
     situations: tuple[Situation, ...]
 
     @property
+    def members(self) -> tuple[Account, ...]:
+        """Of each mechanism's users, as of a crowd: all users have one."""
+        return (self,)
+
+    @property
     def failed(self) -> Situation:
         """The one in which nothing hides a user's report."""
         return next(s for s in self.situations if s.name in FAILURES)
@@ -187,8 +192,13 @@ def with_margin(deployment: Deployment, bound: Bound) -> Bound:
     return replace(bound, lower=lower, upper=upper, log_lower=log_lower, log_upper=log_upper)
 
 
-def situations(deployment: Deployment) -> list[tuple[str, int, str]]:
-    """(name, honest n, where n comes from) of every situation."""
+def situations(deployment: Deployment, group: int = 0) -> list[tuple[str, int, str]]:
+    """(name, honest n, where n comes from) of every situation; of a crowd for a group's members."""
+    alone = (failed(deployment), 1, alone_words(deployment))
+    if deployment.group:
+        users, total = deployment.group[group].users, sum(one.users for one in deployment.group)
+        rest = f"{total - users:,} of other groups = {total:,}"
+        return [(NOW, total, f"{users:,} users of group {group} and {rest}"), alone]
     p = deployment.population
     asked = f"{p.users:,} users"
     if p.arriving < p.users:
@@ -201,8 +211,7 @@ def situations(deployment: Deployment) -> list[tuple[str, int, str]]:
         batch = p.minimum_batch
         words = f"{batch:,} {deployment.unit}" + _without_colluders(deployment, batch)
         found.append((MINIMUM, here(batch), words))
-    found.append((failed(deployment), 1, alone_words(deployment)))
-    return found
+    return [*found, alone]
 
 
 def _apart(deployment: Deployment) -> bool:

@@ -9,23 +9,20 @@ from shuffledp._check import Trust
 from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.bound import Bound
 from shuffledp.deployment.accounting import (
-    NOW,
     Account,
     Situation,
     alone_both,
     at_target,
+    situations,
     with_margin,
 )
-from shuffledp.deployment.groups import CrowdDeployment
-from shuffledp.deployment.model import Target
-from shuffledp.deployment.views import FAILURES
+from shuffledp.deployment.model import Deployment, Target
 from shuffledp.errors import NotCertified
 from shuffledp.population.crowd import Crowd, crowd
 from shuffledp.published import Estimate
-from shuffledp.randomizers import randomizer_from_dict
+from shuffledp.randomizers import Randomizer, randomizer_from_dict
 
 Report = Callable[[str], None]
-ALONE_WORDS = "every message is seen with its sender: nothing hides it"
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class CrowdAccount:
 
     Attributes
     ----------
-    deployment : CrowdDeployment
+    deployment : Deployment
         What runs.
     members : tuple of Account
         One for each group: hidden by all groups, and if the shuffler fails.
@@ -44,7 +41,7 @@ class CrowdAccount:
         One for each group; None where there is none.
     """
 
-    deployment: CrowdDeployment
+    deployment: Deployment
     members: tuple[Account, ...]
     own: tuple[Bound, ...]
     estimates: tuple[Estimate | None, ...]
@@ -55,32 +52,34 @@ class CrowdAccount:
         return tuple(one.situations[0].bound for one in self.members)
 
 
-def crowd_of(deployment: CrowdDeployment, victim: int, *, trust: Trust | None = None) -> Crowd:
+def groups_of(deployment: Deployment) -> list[tuple[Randomizer, int]]:
+    """Each group's mechanism, and its users; none of a deployment that is no crowd."""
+    return [(randomizer_from_dict(one.randomizer), one.users) for one in deployment.group]
+
+
+def crowd_of(deployment: Deployment, victim: int, *, trust: Trust | None = None) -> Crowd:
     """What is seen of all groups, for members of one.
 
     Parameters
     ----------
-    deployment : CrowdDeployment
+    deployment : Deployment
         What runs.
     victim : int
         Whose members are protected.
     trust : {"all", "published"}, optional
         In the place of the file's.
     """
-    groups = [(randomizer_from_dict(one.randomizer), one.users) for one in deployment.group]
     accounting = deployment.accounting
     chosen = accounting.trust if trust is None else trust
-    return crowd(groups, victim, accounting.rtol, chosen)
+    return crowd(groups_of(deployment), victim, accounting.rtol, chosen)
 
 
-def account_crowd(
-    deployment: CrowdDeployment, *, report: Report = lambda _message: None
-) -> CrowdAccount:
+def account_crowd(deployment: Deployment, *, report: Report = lambda _: None) -> CrowdAccount:
     """The bounds of each group's members at the target.
 
     Parameters
     ----------
-    deployment : CrowdDeployment
+    deployment : Deployment
         What runs.
     report : callable
         Told in a few words what is being computed.
@@ -97,37 +96,30 @@ def account_crowd(
     return CrowdAccount(deployment, tuple(members), tuple(own), tuple(estimates))
 
 
-def hidden_words(deployment: CrowdDeployment, k: int) -> str:
-    """Where the messages come from that hide a member's."""
-    users, total = deployment.group[k].users, sum(one.users for one in deployment.group)
-    return f"{users:,} users of group {k} and {total - users:,} of other groups = {total:,}"
-
-
-def _hidden(deployment: CrowdDeployment, k: int, one: Crowd) -> Situation:
+def _hidden(deployment: Deployment, k: int, one: Crowd) -> Situation:
     """A member among all groups."""
     bound, published = _at_target(deployment, k, one), None
     theorem = bound.upper_theorem
     if theorem is not None and theorem.provenance != "published":
         published = _at_target(deployment, k, crowd_of(deployment, k, trust="published"))
-    n = sum(one.users for one in deployment.group)
-    return Situation(NOW, n, hidden_words(deployment, k), bound, published)
+    return Situation(*situations(deployment, k)[0], bound, published)
 
 
-def _at_target(deployment: CrowdDeployment, k: int, one: Crowd) -> Bound:
+def _at_target(deployment: Deployment, k: int, one: Crowd) -> Bound:
     target = deployment.target
     bound = one.bound(target.quantity, target.value, recomputed=True)
     return with_margin(deployment.alone(k), bound)
 
 
-def _failed(deployment: CrowdDeployment, k: int) -> Situation:
+def _failed(deployment: Deployment, k: int) -> Situation:
     """A member whose report nothing hides: what others run is of no account."""
-    alone = deployment.alone(k)
-    bound, published = alone_both(alone)
-    relation = randomizer_from_dict(alone.randomizer).relation
+    bound, published = alone_both(deployment.alone(k))
+    relation = groups_of(deployment)[k][0].relation
     words = (relation.sentence, HONEST, ONE_ROUND)
     if published is not None:
         published = replace(published, assumptions=words)
-    return Situation(FAILURES[0], 1, ALONE_WORDS, replace(bound, assumptions=words), published)
+    alone = replace(bound, assumptions=words)
+    return Situation(*situations(deployment, k)[1], alone, published)
 
 
 def _estimate(one: Crowd, target: Target) -> Estimate | None:

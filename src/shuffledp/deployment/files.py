@@ -45,7 +45,9 @@ class DeploymentFile:
         return self.path.stem
 
 
-def load(path: str | Path, *, sums: bool = False, widened: bool = False) -> DeploymentFile:
+def load(
+    path: str | Path, *, sums: bool = False, widened: bool = False, groups: bool = False
+) -> DeploymentFile:
     """Read and check a deployment file.
 
     Parameters
@@ -56,6 +58,8 @@ def load(path: str | Path, *, sums: bool = False, widened: bool = False) -> Depl
         Whether whoever asks knows what to do where the analyst sees sums.
     widened : bool
         Whether they do with a declared shuffler, or several users who change.
+    groups : bool
+        Whether they do with a crowd of groups that have their own mechanisms.
 
     Raises
     ------
@@ -65,7 +69,7 @@ def load(path: str | Path, *, sums: bool = False, widened: bool = False) -> Depl
     """
     path = Path(path)
     table, content = read_toml(path, "deployment file")
-    if "group" in table:
+    if "group" in table and not groups:
         raise ParameterError(
             f"{path}: group: a crowd of groups, which `account` and `verify` alone know"
         )

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from shuffledp.amplification.messages import Messages
 
 LARGEST_ROUNDS = 10**9
+# As ``population.LARGEST_GROUPS``: whoever reads a file does not import the numerics.
+LARGEST_GROUPS = 50
+# What the file of a crowd says; each group has users and a randomizer of its own.
+_OF_CROWD = ("accounting", "group", "target", "title")
 # Which datasets are neighbours, of sums: the first is what is taken where none is given.
 RELATIONS = ("replace-one", "replace-special")
 
@@ -221,13 +225,40 @@ class Accounting(Table):
     ] = Field(default=1, description="rounds in which every user takes part, with fresh randomness")
 
 
-class Deployment(Table):
-    """One deployment of a local randomizer with a shuffler."""
+class Group(Table):
+    """One group: its users, all of whom are honest and arrive, and what they run."""
 
-    title: Title = Field(description="what this deployment is, in a line")
-    population: Population = Field(description="a table with users")
+    users: Annotated[
+        int, BeforeValidator(lambda value: _check.count("group.users", value)), Field(ge=1)
+    ] = Field(description="users of this group whose reports arrive and who tell nobody")
     randomizer: Annotated[dict[str, Any], BeforeValidator(checked_randomizer)] = Field(
         description='a table with a key "name" and the parameters of that mechanism'
+    )
+
+    @model_validator(mode="after")
+    def _one_mechanism(self) -> Group:
+        if is_protocol(self.randomizer) or self.randomizer["name"] == GENERIC:
+            raise ParameterError(
+                f"group.randomizer.name = {self.randomizer['name']!r}: wanted one mechanism, a "
+                "message a user"
+            )
+        return self
+
+
+class Deployment(Table):
+    """One deployment of a local randomizer, or of groups with their own, with a shuffler."""
+
+    title: Title = Field(description="what this deployment is, in a line")
+    # Absent of a crowd alone: `alone` gives each group's.
+    population: Population = Field(default=None, description="a table with users")  # type: ignore[assignment]
+    randomizer: Annotated[dict[str, Any], BeforeValidator(checked_randomizer)] = Field(
+        default=None,  # type: ignore[assignment]
+        description='a table with a key "name" and the parameters of that mechanism',
+    )
+    group: Annotated[list[Group], Field(min_length=1, max_length=LARGEST_GROUPS)] = Field(
+        default=[],
+        description="in place of population and randomizer: tables with users and randomizer, a "
+        "crowd of groups behind one shuffler",
     )
     target: Target = Field(description="a table with delta or epsilon")
     accounting: Accounting = Accounting()
@@ -271,6 +302,50 @@ class Deployment(Table):
 
     @model_validator(mode="before")
     @classmethod
+    def _nothing_beside_groups(cls, table: Any) -> Any:
+        """A crowd's users and mechanisms stand in its groups, and nothing else is known of it."""
+        if isinstance(table, Mapping) and "group" in table:
+            for key in table:
+                if key in cls.model_fields and key not in _OF_CROWD:
+                    wanted = f"no such key, but one of {', '.join(_OF_CROWD)}"
+                    raise rejected(key, table[key], wanted)
+        return table
+
+    @model_validator(mode="after")
+    def _one_or_groups(self) -> Deployment:
+        if not self.group:
+            for key in ("population", "randomizer"):
+                if getattr(self, key) is None:
+                    words = type(self).model_fields[key].description
+                    raise ParameterError(f"{key} is missing: wanted {words}")
+        elif self.accounting.rounds > 1:
+            raise ParameterError(
+                f"accounting.rounds = {self.accounting.rounds}: wanted 1 for a crowd of groups"
+            )
+        return self
+
+    def alone(self, k: int) -> Deployment:
+        """A group as a deployment of its own, all users with its mechanism; else the deployment.
+
+        Parameters
+        ----------
+        k : int
+            Index of the group.
+        """
+        if not self.group:
+            return self
+        own = self.group[k].randomizer
+        users = sum(one.users for one in self.group if one.randomizer == own)
+        return Deployment(
+            title=self.title,
+            population=Population(users=users),
+            randomizer=own,
+            target=self.target,
+            accounting=self.accounting,
+        )
+
+    @model_validator(mode="before")
+    @classmethod
     def _sums_in_full(cls, table: Any) -> Any:
         """With sums, ones and relation are there: defaults are written down."""
         if not isinstance(table, Mapping) or table.get("view") != "sums":
@@ -281,6 +356,9 @@ class Deployment(Table):
     def _without_messages(self, handler: Any) -> dict[str, Any]:
         """Of messages nothing is said: certificates say what they said before."""
         found = handler(self)
+        if self.group:
+            return {key: found[key] for key in _OF_CROWD}
+        del found["group"]
         if self.view == "messages":
             for key in ("view", "ones", "relation"):
                 del found[key]
@@ -388,7 +466,7 @@ class Deployment(Table):
 
     @model_validator(mode="after")
     def _one_run(self) -> Deployment:
-        if is_protocol(self.randomizer) and self.accounting.rounds > 1:
+        if self.accounting.rounds > 1 and is_protocol(self.randomizer):
             raise ParameterError(
                 f"accounting.rounds = {self.accounting.rounds}: wanted 1 for the protocol "
                 f"{self.randomizer['name']}; rounds are for one report a user"
@@ -398,8 +476,8 @@ class Deployment(Table):
     @model_validator(mode="after")
     def _one_item_each(self) -> Deployment:
         """What `run` would refuse is refused here: a domain of another size than wanted."""
-        data, name = self.data, self.randomizer["name"]
-        if data is None or data.domain is None or name == GENERIC:
+        data = self.data
+        if data is None or data.domain is None or self.randomizer["name"] == GENERIC:
             return self
         count = data.item_count()
         wanted = domain_fault(self.randomizer, count)

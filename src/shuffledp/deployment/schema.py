@@ -16,11 +16,14 @@ def json_schema() -> dict[str, Any]:
     """JSON Schema of the deployment file, one case a randomizer."""
     schema = Deployment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["oneOf"] = [{"required": ["population", "randomizer"]}, {"required": ["group"]}]
     cases = [_table_schema(name) for name in mechanism_names()]
     schema["properties"]["randomizer"] = {
         "description": Deployment.model_fields["randomizer"].description,
         "oneOf": cases,
     }
+    one_alone = {"$ref": "#/properties/randomizer"}
+    schema["$defs"]["Group"]["properties"]["randomizer"] = one_alone
     return schema
 
 
