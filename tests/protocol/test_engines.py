@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shuffledp as sd
+from shuffledp.deployment.model import Population
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.protocol import Column, Job, Outcome, read_reports, write_reports
 from shuffledp.protocol.engines import ArrayEngine, DuckEngine, Settings
@@ -155,7 +156,9 @@ def test_nothing_is_released_before_the_check(tmp_path):
     assert path.read_bytes() == b"kept"
     job = Job(sd.KRR(k=7, eps0=1.5).to_dict(), column)
     with pytest.raises(ParameterError, match="nothing is released"):
-        engine.run(job, Settings(reports=path, minimum_batch=11))
+        engine.run(
+            job, Settings(reports=path, enough=Population(users=11, minimum_batch=11).enough)
+        )
     assert path.read_bytes() == b"kept"
     run(source, ArrayEngine({"x": [1] * 1000}), column, settings=Settings(reports=path))
     assert read_reports(path).outcome.count == 1000

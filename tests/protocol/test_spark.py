@@ -11,6 +11,7 @@ import tomli_w
 
 import shuffledp as sd
 from shuffledp.deployment import load
+from shuffledp.deployment.model import Population
 from shuffledp.errors import ParameterError
 from shuffledp.protocol import Asked, Column, Job, PrefixTree, Record
 from shuffledp.protocol.engines import ArrayEngine, Settings
@@ -168,7 +169,9 @@ def test_nothing_stays_below_the_minimum_batch(spark, tmp_path):
     frame = spark.createDataFrame([(0,), (1,), (None,)], "x long")
     job = Job(MECHANISMS[0].to_dict(), Column(name="x", nulls="drop"))
     with pytest.raises(ParameterError, match=r"input has 2 reports.*nothing is released"):
-        SparkEngine(frame, materialized=str(tmp_path / "m")).run(job, Settings(minimum_batch=3))
+        SparkEngine(frame, materialized=str(tmp_path / "m")).run(
+            job, Settings(enough=Population(users=3, minimum_batch=3).enough)
+        )
     assert not (tmp_path / "m").exists() or list((tmp_path / "m").iterdir()) == []
 
 
@@ -260,7 +263,7 @@ def test_composed_jobs_of_one_seed_are_equal_to_the_last_bit(name, frame, table,
     assert not (tmp_path / "m").exists()
     with pytest.raises(ParameterError, match="nothing is released"):
         SparkEngine(frame, materialized=str(tmp_path / "m")).run(
-            job, Settings(minimum_batch=ROWS + 1)
+            job, Settings(enough=Population(users=ROWS + 1, minimum_batch=ROWS + 1).enough)
         )
 
 

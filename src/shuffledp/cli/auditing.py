@@ -185,11 +185,12 @@ def _declared(claimed: Any, messages: int | None) -> dict[str, Any]:
     if claimed is None:
         return {"messages": messages or _MESSAGES}
     population, declared = claimed.population, claimed.shuffler
-    minimum = population.minimum_batch
+    least = population.least
+    minimum = least if least > 1 else None  # of one message there is nothing to hold back
     if declared is None:
-        return {"messages": messages or max(_MESSAGES, minimum or 0), "minimum": minimum}
+        return {"messages": messages or max(_MESSAGES, least), "minimum": minimum}
     apart = declared.shards if declared.apart else 1
-    chosen = messages or max(_MESSAGES, -(-(minimum or 0) // apart))
+    chosen = messages or max(_MESSAGES, -(-least // apart))
     if declared.fills:
         chosen = population.users // apart
         if messages not in (None, chosen):

@@ -30,7 +30,14 @@ with every key explained. A file that is there is not written over."""
 _EXAMPLES = """shuffledp plan frequencies --values 50 -n 500000 --epsilon 1 --delta 1e-8
   shuffledp plan mean --low 0 --high 24 -n 200000 --epsilon 2 --delta 1e-7 -o deployment.toml
   shuffledp plan k-rr --k 50 --eps0 7.3 -n 500000 --delta 1e-8 -o deployment.toml"""
-_POPULATION = ("participation", "minimum_batch", "colluding")
+# Keys of a deployment's population beside its users.
+_POPULATION = (
+    click.Option(["--participation"], type=Number(), help="Share of them whose report arrives."),
+    click.Option(["--minimum-batch"], type=Whole(), help="The shuffler releases no smaller batch."),
+    click.Option(
+        ["--colluding"], type=Number(), help="Share of a batch in league with the analyst."
+    ),
+)
 
 
 def _plan(
@@ -42,7 +49,7 @@ def _plan(
     as_json: bool,
     **given: Any,
 ) -> None:
-    population = {"users": n, **{key: given.pop(key) for key in _POPULATION}}
+    population = {"users": n, **{one.name: given.pop(one.name) for one in _POPULATION}}
     _check_given(n, given["delta"], output)
     if plot is not None:
         load_plots().check_suffix("plot", plot)
@@ -162,15 +169,7 @@ plan = MechanismCommand(
     tasks={name: (_task_options, _summary_of(name)) for name in TASKS},
     options=(
         click.Option(["-n", "--n"], type=Whole(), help="Users who are asked for a report."),
-        click.Option(
-            ["--participation"], type=Number(), help="Share of them whose report arrives."
-        ),
-        click.Option(
-            ["--minimum-batch"], type=Whole(), help="The shuffler releases no smaller batch."
-        ),
-        click.Option(
-            ["--colluding"], type=Number(), help="Share of a batch in league with the analyst."
-        ),
+        *_POPULATION,
         click.Option(["--epsilon"], type=Number(), help="Central eps to meet, in nats."),
         click.Option(["--delta"], type=Number(), help="Central delta to meet."),
         click.Option(

@@ -207,8 +207,7 @@ def situations(deployment: Deployment, group: int = 0) -> list[tuple[str, int, s
         asked = f"({asked})" if _apart(deployment) else asked
     here = deployment.hidden
     found = [(NOW, here(p.arriving), asked + _without_colluders(deployment, p.arriving))]
-    if p.minimum_batch is not None:
-        batch = p.minimum_batch
+    for batch in p.batches[1:]:
         words = f"{batch:,} {deployment.unit}" + _without_colluders(deployment, batch)
         found.append((MINIMUM, here(batch), words))
     return [*found, alone]

@@ -40,13 +40,13 @@ class DapTable(BaseModel):
     )
     min_batch_size: Annotated[
         int, BeforeValidator(lambda v: _check.count("dap.min_batch_size", v)), Field(ge=1)
-    ] = Field(description="the task's min_batch_size: population.minimum_batch")
+    ] = Field(description="the task's min_batch_size: the least batch of the population")
     max_weight: (
         Annotated[int, BeforeValidator(lambda v: _check.count("dap.max_weight", v)), Field(ge=1)]
         | None
     ) = Field(default=None, description="of Prio3MultihotCountVec: bits, no report being refused")
 
-    def check(self, *, name: str, bits: int, minimum_batch: int | None) -> None:
+    def check(self, *, name: str, bits: int) -> None:
         """Refuse a task that is not what is accounted for.
 
         Parameters
@@ -55,8 +55,6 @@ class DapTable(BaseModel):
             The mechanism.
         bits : int
             Coordinates of its reports.
-        minimum_batch : int or None
-            ``population.minimum_batch``.
         """
         if name == "gaussian":
             raise ParameterError(
@@ -67,13 +65,6 @@ class DapTable(BaseModel):
         if (self.vdaf == _ONE) != (bits == 1):
             wanted = _ONE if bits == 1 else f"{_VECTOR} or {_WEIGHED}"
             raise rejected("dap.vdaf", self.vdaf, f"{wanted}, for {_bits(bits)} a report")
-        if self.min_batch_size != minimum_batch:
-            found = "none" if minimum_batch is None else str(minimum_batch)
-            raise rejected(
-                "dap.min_batch_size",
-                self.min_batch_size,
-                f"population.minimum_batch, which is {found}: the batch that is accounted for",
-            )
         wanted = bits if self.vdaf == _WEIGHED else None
         if self.max_weight != wanted:
             said = (

@@ -117,11 +117,9 @@ def with_users(deployment: Deployment, users: int) -> Deployment:
     ParameterError
         If there is none for so few, as where all of them would be colluders.
     """
-    planned = deployment.population
+    planned = deployment.population.model_dump(exclude={"participation", "dropout"})
     try:
-        population = Population(
-            users=users, minimum_batch=planned.minimum_batch, colluding=planned.colluding
-        )
+        population = Population.model_validate(planned | {"users": users})
     except ValidationError as error:
         why = one_line(error, Population)
         raise ParameterError(f"input has {users:,} reports: {why}; nothing is released") from None

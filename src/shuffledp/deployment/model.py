@@ -140,7 +140,7 @@ class Population(Table):
                 f"population.minimum_batch = {self.minimum_batch}: wanted at most "
                 f"{self.arriving:,}, the reports that arrive; no batch would be released"
             )
-        for batch in {self.arriving, self.minimum_batch or self.arriving}:
+        for batch in self.batches:
             if self.honest(batch) < 1:
                 raise ParameterError(
                     f"population.colluding = {self.colluding!r}: wanted at least one honest "
@@ -154,6 +154,26 @@ class Population(Table):
         if self.dropout is not None:
             return self.users - math.ceil(as_written(self.dropout) * self.users)
         return math.floor(as_written(self.participation or 1.0) * self.users)
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """Sizes of batches that are accounted for: all that arrives, and the least released."""
+        return (self.arriving, *([] if self.minimum_batch is None else [self.minimum_batch]))
+
+    @property
+    def least(self) -> int:
+        """Reports below which nothing is released; 1 where no minimum is set."""
+        return self.minimum_batch or 1
+
+    def enough(self, users: int) -> None:
+        """ParameterError for a run of too few users, before anything is released."""
+        if users < 1:
+            raise rejected("input", "0 rows", "at least one row with a value")
+        if users < self.least:
+            raise ParameterError(
+                f"input has {users:,} reports: wanted at least population.minimum_batch = "
+                f"{self.least:,}; nothing is released"
+            )
 
     def honest(self, batch: int) -> int:
         """Messages of a batch the analyst cannot attribute: colluders are rounded up."""
@@ -387,11 +407,15 @@ class Deployment(Table):
         if self.data is not None:
             self.data.check_sums(self.randomizer["name"])
         if self.dap is not None:
-            self.dap.check(
-                name=self.randomizer["name"],
-                bits=self.randomizer.get("d", 1),
-                minimum_batch=self.population.minimum_batch,
-            )
+            bits = self.randomizer.get("d", 1)
+            self.dap.check(name=self.randomizer["name"], bits=bits)
+            least = self.population.minimum_batch
+            if self.dap.min_batch_size != least:
+                found = "none" if least is None else str(least)
+                wanted = (
+                    f"population.minimum_batch, which is {found}: the batch that is accounted for"
+                )
+                raise rejected("dap.min_batch_size", self.dap.min_batch_size, wanted)
         return self
 
     @property
@@ -421,8 +445,7 @@ class Deployment(Table):
             if self.shuffler is not None:
                 why = "`run` shuffles by itself, not as this table declares"
             raise ParameterError(f"data: wanted no such table with {what}: {why}")
-        p = self.population
-        for batch in {p.arriving, p.minimum_batch or p.arriving}:
+        for batch in self.population.batches:
             if self.honest(batch) < self.changed:
                 raise ParameterError(
                     f"{what}: wanted at least {self.changed:,} honest messages in every shard of a "

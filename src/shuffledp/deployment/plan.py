@@ -105,6 +105,6 @@ def planned(
     except ValidationError as error:
         raise ParameterError(f"{where}: {one_line(error, _Who)}") from None
     people = who.population
-    hidden = people.honest(people.minimum_batch or people.arriving)
+    hidden = people.honest(people.batches[-1])
     found = plan(task, n=people.arriving, hidden=hidden, report=report, **asked)
     return Planned(who.title, people, found)

@@ -24,7 +24,7 @@ from shuffledp.protocol.aggregated import aggregated
 from shuffledp.protocol.answers import Answer, Row, largest_rows, rows_of, table
 from shuffledp.protocol.columns import Column
 from shuffledp.protocol.engines import DuckEngine, Engine, Settings, TextFormat
-from shuffledp.protocol.engines.base import LocalEngine, enough
+from shuffledp.protocol.engines.base import LocalEngine
 from shuffledp.protocol.jobs import AGGREGATOR, Job, Mechanism, Outcome, mechanism_of
 from shuffledp.protocol.questions import Asked, Question, found_in, question
 from shuffledp.protocol.records import Record, Values
@@ -155,7 +155,7 @@ def run(
     wanted = job.question
     if deployment.view == "sums":
         wanted = _of_sums(deployment, wanted, settings)
-    least = deployment.population.minimum_batch or 1
+    enough = deployment.population.enough
     reports = settings.reports
     with contextlib.ExitStack() as stack:
         # What can go wrong after the run does so before the reports are in their place.
@@ -164,7 +164,7 @@ def run(
         if kept is None and wanted is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="shuffledp-"))
             kept = Path(folder) / "reports.parquet"
-        outcome = engine.run(job, replace(settings, reports=kept, minimum_batch=least))
+        outcome = engine.run(job, replace(settings, reports=kept, enough=enough))
         deployment = seen(deployment, outcome.users)
         if wanted is not None:
             drawn_from = SystemSource() if seed is None else SeededSource(seed, stream=AGGREGATOR)
@@ -205,7 +205,7 @@ def seen(deployment: Deployment, count: int) -> Deployment:
     ParameterError
         Below the minimum batch, or where all of so few would be colluders.
     """
-    enough(count, deployment.population.minimum_batch)
+    deployment.population.enough(count)
     return with_users(deployment, count)
 
 

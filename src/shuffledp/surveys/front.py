@@ -168,8 +168,7 @@ def survey(
     common = one.Common(
         data,
         rounds=rounds,
-        minimum_batch=minimum_batch,
-        colluding=colluding,
+        population={"minimum_batch": minimum_batch, "colluding": colluding},
         trust=trust,
         confidence=_check.open_unit("confidence", confidence),
         title=title,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,7 @@ class Common:
 
     data: Any
     rounds: int
-    minimum_batch: int | None
-    colluding: float
+    population: Mapping[str, Any]
     trust: str
     confidence: float
     title: str | None
@@ -118,11 +117,7 @@ def _planned(
     return planned(
         make_task(given.task["kind"], **about),
         title=f"Survey of {given.name}" if common.title is None else common.title,
-        population={
-            "users": given.users,
-            "minimum_batch": common.minimum_batch,
-            "colluding": common.colluding,
-        },
+        population={"users": given.users, **common.population},
         where=NAME,
         report=common.report,
         epsilon=epsilon,

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shuffledp.errors import ParameterError, rejected
+from shuffledp.errors import ParameterError
 from shuffledp.protocol.jobs import Job, Outcome, in_blocks
 from shuffledp.protocol.reports import write_reports
 from shuffledp.protocol.shuffler import Shuffler
@@ -38,8 +38,9 @@ class Settings:
         Bytes for the engine's own work.
     reports : Path, optional
         Where to write the shuffled reports (Parquet).
-    minimum_batch : int, optional
-        Users below which nothing is released: no sums, and no reports on the disk.
+    enough : callable
+        Told how many users have a value before anything is released, sums or reports on the disk;
+        it raises where they are too few.
     spill : Path, optional
         Directory for temporary files without a name; they hold randomized reports only, never
         values, and never in the users' order.
@@ -49,24 +50,13 @@ class Settings:
 
     memory: int = 512 << 20
     reports: Path | None = None
-    minimum_batch: int | None = None
+    enough: Tell = _quiet
     spill: Path | None = None
     tell: Tell = _quiet
 
     def shuffler(self) -> Shuffler:
         """The shuffler of a run, with a quarter of the memory, beside reading and sums."""
         return Shuffler(memory=max(self.memory // 4, 1 << 20), directory=self.spill)
-
-
-def enough(users: int, least: int | None) -> None:
-    """ParameterError for too few users, before anything is released."""
-    if users < 1:
-        raise rejected("input", "0 rows", "at least one row with a value")
-    if least is not None and users < least:
-        raise ParameterError(
-            f"input has {users:,} reports: wanted at least population.minimum_batch = {least:,}; "
-            "nothing is released"
-        )
 
 
 class Engine(ABC):
@@ -106,8 +96,7 @@ class LocalEngine(Engine):
                     total = total + job.outcome(reports)
                 shuffler.add(reports)
                 settings.tell(len(rows))
-            if settings.minimum_batch is not None:
-                enough(total.users, settings.minimum_batch)
+            settings.enough(total.users)
             released = leave(job, shuffler.batches(), settings.reports, total.users)
         return total + released if job.seed is None else total
 

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from shuffledp.errors import ParameterError
-from shuffledp.protocol.engines.base import Engine, Settings, enough, in_one, leave, unknown
+from shuffledp.protocol.engines.base import Engine, Settings, in_one, leave, unknown
 from shuffledp.protocol.jobs import BLOCK_ROWS, Job, Outcome, in_blocks
 from shuffledp.protocol.shuffler import shuffle_reports
 from shuffledp.randomness import SystemSource
@@ -79,8 +79,7 @@ class SparkEngine(Engine):
             found = table.agg(dict.fromkeys(_COUNTS, "sum")).collect()[0].asDict()
             nulls, outside, users = (int(found[f"sum({name})"] or 0) for name in _COUNTS)
             left_out = Outcome(nulls=nulls, outside=outside, users=users)
-            if settings.minimum_batch is not None:
-                enough(left_out.users, settings.minimum_batch)
+            settings.enough(left_out.users)
             mixed = table.where("report is not null").orderBy("order_key").select("report")
             mixed.write.mode("errorifexists").parquet(shuffled)
         finally:
@@ -122,8 +121,7 @@ def _simulated(job: Job, rows: Any, settings: Settings) -> Outcome:
     numbered = rows.rdd.zipWithIndex().map(lambda p: (p[1] // BLOCK_ROWS, (p[1], tuple(p[0]))))
     blocks = numbered.groupByKey()
     total = _reduced(blocks.map(lambda found: _simulate(job, found)[1]))
-    if settings.minimum_batch is not None:
-        enough(total.users, settings.minimum_batch)
+    settings.enough(total.users)
     if settings.reports is not None:
         with settings.shuffler() as shuffler:
             for reports in blocks.map(lambda found: _simulate(job, found)[0]).toLocalIterator():
