@@ -15,6 +15,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ["SHUFFLEDP_QUIET"] = "1"
 
 import pytest  # noqa: E402, the variables come first
+from flint import ctx  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 # Examples differ a thousandfold in cost (n, number of classes): time is no sign of a fault.
@@ -37,6 +38,13 @@ _ALWAYS = 2
 def _place(item):
     """Of an item among those of its function: spread evenly, the same in every run."""
     return int.from_bytes(hashlib.sha256(item.nodeid.encode()).digest()[:8], "big") / 2.0**64
+
+
+@pytest.fixture(autouse=True)
+def precision_in_use(request):
+    """Balls have 53 bits, as for a user, but in modules that compute in balls: ``BITS_IN_USE``."""
+    with ctx.workprec(getattr(request.module, "BITS_IN_USE", 53)):
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -26,7 +26,7 @@ from .outputs import rational_ball
 __all__ = ["orthogonal_overlap"]
 
 _HALVINGS, _NEWTON = 60, 8
-# Ten digits of a difference of tails of 1e-10 and more want no less, whatever the caller works with.
+# Ten digits of tails want no less, whatever the caller works with.
 _LEAST_BITS = 128
 _CLOSE = 2.0**-50
 
