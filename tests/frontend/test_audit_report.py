@@ -1,11 +1,13 @@
 """Audits in reports: on their own, and as a section of a deployment's."""
 
 import json
+import sys
 
 import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
+from audit.test_command import CLIENT
 from shuffledp.audit import AuditPlan, Saved, ShufflerPlan, audit, audit_shuffler
 from shuffledp.cli import main
 from shuffledp.review import audit_report, to_html, to_markdown
@@ -95,9 +97,12 @@ def test_the_section_of_a_deployments_report(saved, tmp_path):
 def test_the_commands_own_report(tmp_path):
     toml, page = tmp_path / "d.toml", tmp_path / "a.html"
     toml.write_text(DEPLOYMENT)
-    words = ["audit", "--deployment", str(toml), "--own", "-N", "200", "--alpha", "1e-9"]
+    program = tmp_path / "c.py"
+    program.write_text(CLIENT.replace("EPS0", "1.0").replace("SEED", "None"))
+    command = f"{sys.executable} {program}"
+    words = ["audit", str(toml), "--command", command, "-N", "200", "--alpha", "1e-9"]
     output, more = str(tmp_path / "a.json"), str(tmp_path / "a.md")
-    options = ["--delta", "1e-6", "--report", str(page), "--report", more, "--output", output]
+    options = ["--report", str(page), "--report", more, "--output", output]
     assert CliRunner().invoke(main, [*words, *options]).exit_code == 0
     assert "sha256" in page.read_text()
     report = str(tmp_path / "r.md")

@@ -102,6 +102,6 @@ def rows_of(estimates):
 )
 def test_estimates_keep_the_order_of_the_domain_where_all_are_shown(estimates, shown):
     axes = Figure().add_subplot()
-    draw_estimates(axes, rows_of(estimates), title="t", truth=None, n=100)
+    draw_estimates(axes, rows_of(estimates), title="t", n=100)
     assert [label.get_text() for label in axes.get_xticklabels()] == shown
     assert ("not shown" in axes.get_xlabel()) == (len(estimates) > len(shown))

@@ -40,12 +40,12 @@ HASHED = DEPLOYMENT.replace('"k-rr"\nk = 3', '"olh"\ndomain = 64').replace(
 )
 # What stands in each command's place of a file: "{output}" the output that is tried.
 RUN = ["run", "d.toml", "--input", "in.parquet"]
-RUN_ALL = [*RUN, "--domain", "items.txt", "--truth", "truth.csv", "--plot", "f.png"]
+RUN_ALL = [*RUN, "--domain", "items.txt", "--plot", "f.png"]
 RUN_HASHED = ["run", "h.toml", "--input", "in.parquet", "--domain", "items.txt"]
 COMMANDS = {
     # name: words, outputs (option or None where the name follows from another), inputs
     "run": ([*RUN_ALL, "--output", "o.csv"], ["--output", "--reports", "--plot"],
-            ["d.toml", "in.parquet", "items.txt", "truth.csv"]),
+            ["d.toml", "in.parquet", "items.txt"]),
     "run hashed": ([*RUN_HASHED, "--output", "o.csv"], ["--output", "--reports", "--plot"],
                    ["h.toml", "in.parquet", "items.txt"]),
     "estimate": (["run", "--from-reports", "r.parquet"], ["--output"], ["r.parquet"]),
@@ -82,7 +82,7 @@ def put_inputs():
     pq.write_table(pa.table(table), "in.parquet")
     for name, text in {
         "d.toml": DEPLOYMENT, "h.toml": HASHED, "items.txt": "a\nb\nc\n",
-        "truth.csv": "item,value\n0,0.5\n", "matrix.csv": "0.6,0.4\n0.4,0.6\n",
+        "matrix.csv": "0.6,0.4\n0.4,0.6\n",
         "parts.json": '[{"name": "binary-rr", "eps0": 1.0}, {"name": "binary-rr", "eps0": 1.0}]',
     }.items():  # fmt: skip
         Path(name).write_text(text, encoding="utf-8")
@@ -184,11 +184,11 @@ def test_every_output_against_every_input(name, option, source, way, place, caps
         assert "is read too" in message
 
 
-@pytest.mark.parametrize("source", ["d", "in.parquet", "items", "truth"])
+@pytest.mark.parametrize("source", ["d", "in.parquet", "items"])
 @pytest.mark.parametrize("way", WAYS)
 def test_the_certificate_beside_the_table_is_an_output_too(source, way, place, capsys):
     """``--output x.csv`` also writes x.certificate.json, which may be the name of an input."""
-    old = {"d": "d.toml", "items": "items.txt", "truth": "truth.csv"}.get(source, source)
+    old = {"d": "d.toml", "items": "items.txt"}.get(source, source)
     if old == "in.parquet":
         # DEPLOYMENT's reader goes by the ending; a link has its own name.
         Path("x.certificate.json").symlink_to("in.parquet")

@@ -268,7 +268,7 @@ def test_what_knows_messages_alone_refuses_the_file(tmp_path):
     path.write_text(text(KINDS["items"]))
     with pytest.raises(ParameterError, match='view = "sums", which `account`, `run` and `verify`'):
         load(path)
-    done = run("audit", "--deployment", path, "--reports", path, "--shuffler", "none")
+    done = run("audit", path, "--reports", path, "--shuffler", "none")
     assert done.exit_code == 2
     assert 'view = "sums", which `account`, `run` and `verify` alone' in done.stderr
     with pytest.raises(ParameterError, match="wanted messages"):

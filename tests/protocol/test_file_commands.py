@@ -70,15 +70,14 @@ def test_folders_and_patterns_on_the_command_line(place, capsys):
 
 def test_how_text_is_written_on_the_command_line(place, capsys):
     written(place / "in.csv", "1;a\n2;b\n" * 3, "utf-16")
-    written(place / "d.toml", DEPLOYMENT.replace('column = "x"', 'column = "2"'))
-    words = ["--input", "in.csv", "--csv", "encoding=utf-16,delimiter=;,header=no"]
-    assert run(capsys, *words)[0] == 0
-    for wrong in ("utf-16", "header=maybe", "delimiter=;,coding=x"):
-        code, _, err = run(capsys, "--input", "in.csv", "--csv", wrong)
-        assert (code, err.count("\n")) == (2, 1)
-    code, _, err = run(capsys, "--input", "in.csv")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "--csv encoding=utf-16" in err
+    table = DEPLOYMENT.replace('column = "x"', 'column = "2"\ncsv = { CSV }')
+    right = 'encoding = "utf-16", delimiter = ";", header = false'
+    wrong = ('header = "maybe"', 'delimiter = ";", coding = "x"', 'encoding = "utf-7"', "")
+    for said in (right, *wrong):
+        written(place / "d.toml", table.replace("CSV", said))
+        code, _, err = run(capsys, "--input", "in.csv")
+        assert (code, err.count("\n") > 1) == ((0, True) if said == right else (2, False))
+    assert 'data.csv.encoding = "utf-16"' in err
 
 
 def test_values_are_shown_by_a_flag_alone(place, capsys):
@@ -176,43 +175,6 @@ def test_text_without_a_domain_is_told_what_is_missing(place, capsys):
         code, _, err = run(capsys, "--input", name)
         assert (code, err.count("\n")) == (2, 1)
         assert "public list of items (domain in [data], --domain FILE), or hashed = true" in err
-
-
-@pytest.mark.parametrize(
-    ("truth", "word"),
-    [
-        ("item,value\na,0.5\nb,0.2\n", None),
-        ("\ufeffitem,value\na,0.5\n", None),
-        ("x\na\nb\n", "line 1: wanted the header"),
-        ("a,0.5\nb,0.2\n", "line 1: wanted the header"),
-        ("item,value\na,0.5\na,0.2\n", "line 3: wanted the header"),
-        ("item,value\na,30\n", "shares of the users"),
-        ("item,value\nnobody,0.3\n", "none of the 4 estimated"),
-        ("item,value\na,nan\n", "line 2: wanted the header"),
-        ("item,value\na,0.1,0.2\n", "line 2: wanted the header"),
-        ("item,value\n", "no items"),
-        ("x,name\n1,Jane\n", "line 1: wanted the header"),
-    ],
-)
-def test_truth_is_shares_and_nothing_else(truth, word, place, capsys):
-    written(place / "in.csv", "x\n" + "a\nb\nc\n" * 2)
-    written(place / "t.csv", truth)
-    before = sorted(place.iterdir())
-    code, _, err = run(capsys, "--input", "in.csv", "--truth", "t.csv", "--plot", "f.png")
-    if word is None:
-        assert code == 0, err
-        return
-    assert (code, err.count("\n")) == (2, 1)
-    assert word in err
-    assert sorted(place.iterdir()) == before
-
-
-def test_truth_without_a_figure_is_refused(place, capsys):
-    written(place / "in.csv", "x\na\n")
-    written(place / "t.csv", "item,value\na,0.5\n")
-    code, _, err = run(capsys, "--input", "in.csv", "--truth", "t.csv")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "wanted --plot too" in err
 
 
 def column_as(writer, values, path):

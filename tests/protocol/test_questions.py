@@ -185,8 +185,9 @@ def test_run_and_the_collectors_half(place, kind):
 
 
 def test_a_record_says_which_column_a_number_is_about(place):
-    call("run", place / "joint.toml", "--input", place / "in.parquet", "--output", place / "e.csv",
-         "--simplex")  # fmt: skip
+    text = JOINT.replace("[[data.columns]]", "[data]\nsimplex = true\n[[data.columns]]", 1)
+    (place / "d.toml").write_text(text, encoding="utf-8")
+    call("run", place / "d.toml", "--input", place / "in.parquet", "--output", place / "e.csv")
     rows = read(place / "e.csv")
     about = [(row["column"], row["item"]) for row in rows]
     assert about[:5] == [("letter", x) for x in ("a", "b", "c", "(other)")] + [("size", "mean")]
@@ -222,17 +223,19 @@ def test_reports_of_another_mechanism_are_refused(place, capsys):
 
 def test_the_largest_of_an_open_domain(place):
     (place / "words.txt").write_text("water\nmilk\nmate\ncoffee\ntea\n", encoding="utf-8")
-    result = call("run", place / "open.toml", "--input", place / "in.parquet", "--output",
-                  place / "e.csv", "--domain", place / "words.txt", "--top", 2)  # fmt: skip
+    text = edited(OPEN, "hashed = true", "hashed = true\ntop = 2")
+    (place / "d.toml").write_text(text, encoding="utf-8")
+    result = call("run", place / "d.toml", "--input", place / "in.parquet", "--output",
+                  place / "e.csv", "--domain", place / "words.txt")  # fmt: skip
     assert result.exit_code == 0, result.output
     assert [row["item"] for row in read(place / "e.csv")] == ["tea", "coffee"]
 
 
 def test_every_value_of_a_small_hierarchy_and_post_processing(place):
-    text = RANGES.split("ranges")[0]
+    text = RANGES.split("ranges")[0] + "simplex = true\n"
     (place / "d.toml").write_text(text, encoding="utf-8")
     result = call("run", place / "d.toml", "--input", place / "in.parquet", "--output",
-                  place / "e.csv", "--simplex")  # fmt: skip
+                  place / "e.csv")  # fmt: skip
     assert result.exit_code == 0, result.output
     rows = read(place / "e.csv")
     assert len(rows) == 64
@@ -291,7 +294,6 @@ def test_bad_files_and_columns_are_one_line_and_leave_nothing(place, capsys, kin
     [
         (["--domain", "no.txt"], "domain = 'no.txt'"),
         (["--domain", "in.parquet"], "domain = 'in.parquet'"),
-        (["--top", "0"], "top"),
         (["--simulate", "9"], "none with --simulate"),
     ],
 )

@@ -63,10 +63,9 @@ def table(path):
 
 
 def test_run_writes_estimates_and_the_certificate_of_this_n(place):
-    truth = place / "t.csv"
-    truth.write_text("item,value\na,0.5\nb,0.3\n", encoding="utf-8")
-    result = run(place, "--reports", place / "r.parquet", "--plot", place / "f.png",
-                 "--truth", truth, "--simplex")  # fmt: skip
+    with (place / "d.toml").open("a", encoding="utf-8") as file:
+        file.write("simplex = true\n")
+    result = run(place, "--reports", place / "r.parquet", "--plot", place / "f.png")
     assert result.exit_code == 0, result.output
     rows = table(place / "e.csv")
     assert [row["item"] for row in rows] == ["a", "b", "c", "(other)"]
@@ -81,8 +80,8 @@ def test_run_writes_estimates_and_the_certificate_of_this_n(place):
     assert (place / "f.png").stat().st_size > 10_000
     assert call("verify", place / "e.certificate.json").exit_code == 0
     # The collector's half gives the same numbers from the report file.
-    assert call("run", "--from-reports", place / "r.parquet", "--output", place / "e2.csv",
-                "--simplex").exit_code == 0  # fmt: skip
+    assert call("run", place / "d.toml", "--from-reports", place / "r.parquet", "--output",
+                place / "e2.csv").exit_code == 0  # fmt: skip
     assert table(place / "e2.csv") == rows
     assert "50 rows left out: no value" in result.output
 
@@ -175,7 +174,6 @@ def test_below_the_minimum_batch_nothing_is_written(place, capsys):
         (["--memory", "1KB"], "memory"),
         (["--confidence", "1"], "confidence"),
         (["--domain", "no.txt"], "domain"),
-        (["--truth", "no.csv"], "truth"),
         (["--plot", "f.exe"], "plot"),
     ],
 )

@@ -86,8 +86,9 @@ def read(path):
 
 
 def test_the_most_frequent_are_found(place):
-    words = ["run", place / "d.toml", "--input", place / "in.parquet", "--output", place / "e.csv",
-             "--top", 3]  # fmt: skip
+    with (place / "d.toml").open("a", encoding="utf-8") as file:
+        file.write("top = 3\n")
+    words = ["run", place / "d.toml", "--input", place / "in.parquet", "--output", place / "e.csv"]
     done = call(*words, "--reports", place / "r.parquet")
     assert done.exit_code == 0, done.output
     assert "8,985 users" in done.output
@@ -97,7 +98,7 @@ def test_the_most_frequent_are_found(place):
     for row in rows:
         error = float(row["estimate"]) - codes.count(row["item"]) / 8985
         assert abs(error) < 5 * float(row["noise_standard_error"])
-    again = call("run", "--from-reports", place / "r.parquet", "--top", 3, "--output",
+    again = call("run", place / "d.toml", "--from-reports", place / "r.parquet", "--output",
                  place / "e2.csv")  # fmt: skip
     assert again.exit_code == 0, again.output
     assert read(place / "e2.csv") == rows

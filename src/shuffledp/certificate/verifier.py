@@ -108,6 +108,8 @@ def not_checked(
             found.append(f"that no more than {content.target.at_most!r} was wanted")
         if content.data is not None:
             found.append("the table data: which column, and its public domain")
+        if content.audit is not None:
+            found.append("the table audit: what an audit asks")
     if release is not None:
         found.append(f"that a run saw {release.users:,} users; {release.left_out()}")
         if deployment is None:

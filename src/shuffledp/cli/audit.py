@@ -7,53 +7,34 @@ from typing import Any
 
 import click
 
-from shuffledp import _check
 from shuffledp.cli import auditing
 from shuffledp.cli.extras import load_deployment
 from shuffledp.cli.progress import Progress, progress
 from shuffledp.cli.review import audit_text, check_reports
 from shuffledp.cli.text import print_json
-from shuffledp.cli.types import Number, Numbers, Whole
+from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError
 
 REFUTED_STATUS = 1
-_SOURCES = ("command", "reports", "own", "shuffler", "check")
+_SOURCES = ("command", "reports", "shuffler")
 # Options that say more of one source, and the sources each belongs to.
 _BELONG = (
-    ("outside", ("command", "own")),
+    ("outside", ("command",)),
     ("pair", ("command",)),
-    ("epsilons", ("pair",)),
     ("claimed", ("pair",)),
 )
-# Options whose value has another name here.
-_TYPED = {"epsilons": "epsilon"}
 
 
 @click.command(short_help="Test a program's reports against the certified law.")
-@click.option("--deployment", metavar="FILE.toml", help="What is claimed.")
+@click.argument("file", metavar="[DEPLOYMENT.toml | AUDIT.json]", required=False)
 @click.option("--command", metavar="'PROGRAM ARG ...'", help="Values on stdin, reports on stdout.")
 @click.option("--reports", metavar="FILE.jsonl", help='Lines {"value": ..., "report": ...}.')
-@click.option("--own", is_flag=True, help="Audit this package's own randomizer.")
 @click.option("--shuffler", metavar="'PROGRAM ARG ...'", help="Messages in, messages out.")
-@click.option("--check", metavar="FILE.json", help="Judge a saved audit again.")
 @click.option("-N", "--count", type=Whole(), help="Reports for each input.  [default: 100,000]")
 @click.option("--alpha", type=Number(), default=0.05, show_default=True, help="Level, jointly.")
-@click.option(
-    "--delta",
-    "deltas",
-    type=Numbers(),
-    metavar="D,D,...",
-    help="For the central eps.  [default: the deployment's, and 1e-6, 1e-9, 1e-12]",
-)
 @click.option("--outside", is_flag=True, help="Also give it values outside the domain.")
-@click.option("--batches", type=Whole(), default=100, show_default=True, help="For --shuffler.")
-@click.option("--messages", type=Whole(), help="Of a batch for --shuffler.  [default: 1,000]")
-@click.option(
-    "--shards", type=Whole(), default=1, show_default=True, help="Groups in which messages come in."
-)
 @click.option("--pair", metavar="X,Y", help="Two values (JSON): no law is declared, bound eps0.")
-@click.option("--epsilon", "epsilons", type=Numbers(), metavar="E,E,...", help="Bound delta there.")
 @click.option("--claimed", type=Number(), metavar="EPS0", help="With --pair: refute this eps0.")
 @click.option("--timeout", type=Number(), default=600.0, show_default=True, help="Of one call, s.")
 @click.option("-o", "--output", metavar="FILE.json", help="Plan, raw counts and result.")
@@ -62,8 +43,7 @@ _TYPED = {"epsilons": "epsilon"}
 @click.pass_context
 def audit(
     ctx: click.Context,
-    deployment: str | None,
-    check: str | None,
+    file: str | None,
     output: str | None,
     pages: tuple[str, ...],
     as_json: bool,
@@ -73,7 +53,8 @@ def audit(
 
     The answer is "refuted" at level alpha, or "not refuted" with the smallest violation that would
     have been found; there is no other. Inputs, cells and events are settled beforehand. --output
-    keeps all raw counts: --check judges them again, and says what it cannot check.
+    keeps all raw counts: of a file AUDIT.json they are judged again, and it is said what cannot be
+    checked. A deployment says what is claimed.
 
     \b
     The program is called at least eight times, with one JSON value a line:
@@ -85,11 +66,24 @@ def audit(
     program takes, and what else it sends, is not looked at.
 
     \b
+    In the deployment file:
+      [audit]
+      deltas = [1e-6, 1e-9]    # where the central eps is bounded
+      batches = 100            # of a shuffler, and what it gets:
+      messages = 1_000         # of one batch
+      shards = 1               # groups in which messages come in
+
+    \b
     Exit status: 0 not refuted, 1 refuted, 2 the input was refused.
     """  # noqa: D301
-    chosen = [name for name in _SOURCES if given.get(name) or (name == "check" and check)]
+    chosen = [name for name in _SOURCES if given.get(name)]
+    check = file if file is not None and file.endswith(".json") else None
+    deployment = file if check is None else None
     auditing.check_timeout(given["timeout"])
-    _sensible(chosen, deployment, given)
+    if check is not None and chosen:
+        raise ParameterError(f"file = {check!r}: wanted no program beside saved counts")
+    if check is None:
+        _sensible(chosen, deployment, given)
     check_reports(pages)
     inputs = [deployment, check, given["reports"]]
     for name in ("command", "shuffler"):
@@ -117,19 +111,13 @@ def _sensible(chosen: list[str], deployment: str | None, given: dict[str, Any]) 
     if len(sources) > 1 or not chosen:
         words = ", ".join(f"--{name}" for name in _SOURCES)
         raise ParameterError(f"audit: wanted one of {words} (--shuffler beside another)")
-    if "check" in chosen:
-        if deployment is not None or "shuffler" in chosen:
-            raise ParameterError("check: wanted no other file or program beside saved counts")
-        return
-    if given["messages"] is not None:  # 0 is not the same as not given
-        _check.count("messages", given["messages"])
     _beside(given)
     if given["pair"] and given["outside"]:
         raise ParameterError("outside: wanted a declared law, not --pair")
     if given["pair"] and deployment is not None:
-        raise ParameterError("pair: wanted no --deployment, whose law would be tested instead")
+        raise ParameterError("pair: wanted no deployment, whose law would be tested instead")
     if sources and not given["pair"] and deployment is None:
-        raise ParameterError(f"deployment is missing: wanted --deployment FILE with --{sources[0]}")
+        raise ParameterError(f"deployment is missing: wanted DEPLOYMENT.toml with --{sources[0]}")
 
 
 def _beside(given: dict[str, Any]) -> None:
@@ -138,7 +126,7 @@ def _beside(given: dict[str, Any]) -> None:
         beside = [owner for owner in owners if given.get(owner)]
         if given.get(name) is not None and given[name] is not False and not beside:
             wanted = " or ".join(f"--{owner}" for owner in owners)
-            raise ParameterError(f"{_TYPED.get(name, name)}: wanted {wanted} beside it")
+            raise ParameterError(f"{name}: wanted {wanted} beside it")
 
 
 def _audited(
@@ -156,7 +144,7 @@ def _audited(
 
 
 def _parts(claimed: Any, given: dict[str, Any], status: Progress) -> dict[str, Any]:
-    asked = any(given[source] for source in ("command", "reports", "own"))
+    asked = any(given[source] for source in ("command", "reports"))
     # Two audits share the level evenly.
     alpha = given["alpha"] / (2 if asked and given["shuffler"] else 1)
     parts: dict[str, Any] = {}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ _LARGEST_PROGRAM = 1 << 30
 # Messages of a batch, if nothing else is asked for.
 _MESSAGES = 1_000
 # What tells one source of reports from another.
-_SOURCE = ("command", "reports", "own", "shuffler")
+_SOURCE = ("command", "reports", "shuffler")
 
 
 def source_of(deployment: str | None, given: dict[str, Any]) -> dict[str, Any]:
@@ -91,7 +89,7 @@ def of_program(claimed: Any, alpha: float, given: dict[str, Any], status: Progre
         found = audits.design(plan)
         return audits.result_of(plan, audits.counted(plan, order, reports, found), found=found)
     tell = Left(status, "reports", plan.total)
-    program = program_of(plan.randomizer, given)
+    program = audits.Command.parsed(given["command"], plan.randomizer, timeout=given["timeout"])
     return audits.audit(program, plan, outside=given["outside"], tell=tell)
 
 
@@ -103,16 +101,19 @@ def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:
         numbers["reports"] = given["count"]
     if given["pair"]:
         numbers |= {"inputs": _pair_of(given["pair"]), "claimed": given["claimed"]}
-        numbers |= {"epsilons": tuple(given["epsilons"] or ())}
     else:
-        deltas = AuditPlan.deltas if given["deltas"] is None else tuple(given["deltas"])
-        if given["deltas"] is None and claimed.target.delta is not None:
+        asked = None if claimed.audit is None else claimed.audit.deltas
+        deltas = AuditPlan.deltas if asked is None else tuple(asked)
+        if asked is None and claimed.target.delta is not None:
             # The one that the deployment is accounted for at, and the usual ones.
             deltas = tuple(dict.fromkeys((claimed.target.delta, *deltas)))
         made = _mechanism_of(claimed)
         numbers |= {"deltas": deltas, "randomizer": made, "n": messages_of(claimed)}
-    with _as_typed(reports="count", deltas="delta", epsilons="epsilon"):
+    try:
         return AuditPlan(**numbers)
+    except ParameterError as error:  # the option that was typed has another name
+        name, equals, rest = str(error).partition("reports = ")
+        raise ParameterError(f"count = {rest}" if equals and not name else str(error)) from None
 
 
 def _mechanism_of(claimed: Any) -> Any:
@@ -128,18 +129,6 @@ def _mechanism_of(claimed: Any) -> Any:
     return randomizer_from_dict(table)
 
 
-@contextlib.contextmanager
-def _as_typed(**options: str) -> Iterator[None]:
-    """Errors name the option that was typed, where a plan's argument has another name."""
-    try:
-        yield
-    except ParameterError as error:
-        name, equals, rest = str(error).partition(" = ")
-        if not equals or name not in options:
-            raise
-        raise ParameterError(f"{options[name]} = {rest}") from None
-
-
 def messages_of(claimed: Any) -> int | None:
     """Messages of the shuffle to which an audit of a deployment is lifted; None: to none."""
     from shuffledp.deployment.accounting import situations
@@ -151,26 +140,16 @@ def messages_of(claimed: Any) -> int | None:
     return honest if honest > 1 else None
 
 
-def program_of(randomizer: Any, given: dict[str, Any]) -> Callable[[Any], Any]:
-    """The command, or the package's own randomizer."""
-    from shuffledp.audit import Command
-
-    if given["command"]:
-        return Command.parsed(given["command"], randomizer, timeout=given["timeout"])
-    return randomizer.randomize
-
-
 def of_shuffler(claimed: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
     """Batches of marked messages."""
     from shuffledp.audit import Command, ShufflerPlan, audit_shuffler
     from shuffledp.audit.shuffler import messages_of as messages_in
 
-    plan = ShufflerPlan(
-        **(_declared(claimed, given["messages"])),
-        batches=given["batches"],
-        shards=given["shards"],
-        alpha=_less(claimed, alpha, given["batches"]),
-    )
+    table = None if claimed is None else claimed.audit
+    asked = {} if table is None else table.model_dump(exclude_none=True, exclude={"deltas"})
+    declared = asked | _declared(claimed, asked.get("messages"))
+    batches = declared.get("batches", ShufflerPlan.batches)
+    plan = ShufflerPlan(**declared, alpha=_less(claimed, alpha, batches))
     run = Command.parsed(given["shuffler"], timeout=given["timeout"])
     tell = Left(status, "batches of messages", plan.batches)
     return audit_shuffler(lambda sent: messages_in(run.lines(sent)), plan, tell=tell)
@@ -195,7 +174,7 @@ def _declared(claimed: Any, messages: int | None) -> dict[str, Any]:
         chosen = population.users // apart
         if messages not in (None, chosen):
             wanted = f"{chosen:,}, one of every user, where absent ones are filled in"
-            raise rejected("messages", messages, wanted)
+            raise rejected("audit.messages", messages, wanted)
     shards = (
         f"every batch was one shard's of {apart:,}: who is in which shard, how large shards are, "
         "and the minimum batch, which is that of all together"
@@ -222,7 +201,7 @@ def _less(claimed: Any, alpha: float, batches: int) -> float:
     rest = alpha - batches * float(declared.distance)
     if rest < 0.5 * alpha:
         most = int(0.5 * alpha / float(declared.distance))
-        raise rejected("batches", batches, f"at most {most:,} with this shuffler.distance")
+        raise rejected("audit.batches", batches, f"at most {most:,} with this shuffler.distance")
     return rest
 
 

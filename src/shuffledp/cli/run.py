@@ -29,8 +29,6 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "
 _SMALLEST_MEMORY = 128_000_000
 _MEMORY = "512MB"
 
-_CSV = re.compile(r"(delimiter|encoding|header)=(.*?)(?:,(?=(?:delimiter|encoding|header)=)|$)")
-
 
 class _Read:
     """What a deployment is run on, looked at before any work.
@@ -50,26 +48,24 @@ class _Read:
         deployment: str,
         *,
         source: str | None,
-        csv: str | None,
         show_values: bool,
         domain: str | None,
-        simplex: bool,
-        top: int | None,
     ) -> None:
         protocol, self.files = load_protocol(), load_deployment().load(deployment, sums=True)
         content = self.files.deployment
+        data = content.data
         items = None if domain is None else protocol.read_items("domain", domain)
         # Where text is hashed there is no domain: items are what the collector counts.
-        hashed = content.data is not None and content.data.hashed
+        hashed = data is not None and data.hashed
         self.column = protocol.column_of(
             content, domain=None if hashed else items, show_values=show_values
         )
-        self.asked = protocol.asked_of(
-            content, candidates=items if hashed else (), simplex=simplex, top=top
-        )
+        self.asked = protocol.asked_of(content, candidates=items if hashed else ())
         if source is None:
             raise ParameterError("input is missing: wanted --input FILE")
-        self.engine = protocol.DuckEngine(source, text=protocol.TextFormat(**_csv(csv)))
+        csv = None if data is None else data.csv
+        written = {} if csv is None else csv.model_dump(exclude_none=True)
+        self.engine = protocol.DuckEngine(source, text=protocol.TextFormat(**written))
         self.inputs = [deployment, source, domain, *self.engine.files]
 
 
@@ -77,11 +73,6 @@ class _Read:
 @click.argument("deployment", metavar="[DEPLOYMENT.toml]", required=False)
 @click.option(
     "--input", "source", metavar="FILE", help="Parquet, CSV, JSON lines; a folder or a pattern."
-)
-@click.option(
-    "--csv",
-    metavar="KEY=VALUE,...",
-    help="How CSV is written: delimiter=;,encoding=latin-1,header=no.",
 )
 @click.option(
     "--domain",
@@ -98,9 +89,6 @@ class _Read:
 @click.option("-o", "--output", metavar="FILE.csv", help="Where estimates are written.")
 @click.option("--reports", metavar="FILE.parquet", help="Also write the shuffled reports.")
 @click.option("--plot", metavar="FILE", help="Also draw the estimates: .png, .svg or .pdf.")
-@click.option("--truth", metavar="FILE.csv", help="Item and true value, to draw beside them.")
-@click.option("--top", type=Whole(), metavar="K", help="Only the K largest estimates.")
-@click.option("--simplex", is_flag=True, help="Post-process: nearest probabilities.")
 @click.option("--confidence", type=Number(), default=0.95, show_default=True)
 @click.option("--memory", default=_MEMORY, show_default=True, help="What the engine may use.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
@@ -112,8 +100,6 @@ def run(
     simulate: Any,
     output: str | None,
     confidence: float,
-    top: Any,
-    truth: str | None,
     plot: str | None,
     **given: Any,
 ) -> None:
@@ -142,39 +128,37 @@ def run(
       [[data.columns]]                 # joint: one table for each part, in order
       ranges = [[0, 10], [10, 100]]    # hierarchy: low <= value < high
       moments = 4                      # additive noise: moments and variance
+      top = 10                         # only so many estimates, the largest
+      simplex = true                   # post-process: nearest probabilities
+      csv = { delimiter = ";", encoding = "latin-1", header = false }
       hashed = true                    # an open domain of text, and
       candidates = ["ATL", "BOS"]      # what the collector counts of it
       alphabet = "ABC..."              # or: find the most frequent text,
       length = 3                       # by a prefix tree (parallel of olh)
     """  # noqa: D301
     _check.open_unit("confidence", confidence)
-    top = None if top is None else _check.count("top", top)
-    others = {**given, "input": source, "truth": truth, "plot": plot}
+    others = {**given, "input": source, "plot": plot}
     if from_reports is not None:
-        asking = {key: others.pop(key) for key in ("domain", "simplex")}
+        domain = others.pop("domain")
         _refuse("from-reports", {**others, "simulate": simulate})
-        _estimate(from_reports, deployment, output, confidence, top=top, **asking)
+        _estimate(from_reports, deployment, output, confidence, domain=domain)
         return
     if deployment is None:
         raise ParameterError("deployment is missing: wanted DEPLOYMENT.toml, or --from-reports")
-    reading = {key: given.pop(key) for key in ("csv", "domain", "show_values", "simplex")}
+    reading = {key: given.pop(key) for key in ("domain", "show_values")}
     if simulate is not None:
         as_json = given.pop("as_json")
-        named = {"output": output, "truth": truth, "plot": plot, "top": top}
-        _refuse("simulate", {**given, **named})
-        _simulate(_Read(deployment, source=source, top=None, **reading), simulate, as_json=as_json)
+        _refuse("simulate", {**given, "output": output, "plot": plot})
+        _simulate(_Read(deployment, source=source, **reading), simulate, as_json=as_json)
         return
     if output is None:
         raise ParameterError("output is missing: wanted --output FILE.csv")
     plots = load_plots() if plot else None
     if plots is not None:
         plots.check_suffix("plot", plot)
-    if truth is not None and plot is None:
-        raise ParameterError(f"truth = {truth!r}: wanted --plot too, it is drawn there")
-    known = None if truth is None else load_protocol().read_truth(truth)
     off = silenced(given.pop("no_warn"))
-    read = _Read(deployment, source=source, top=top, **reading)
-    _run(read, output, confidence, top, known, truth=truth, plot=plot, off=off, **given)
+    read = _Read(deployment, source=source, **reading)
+    _run(read, output, confidence, plot=plot, off=off, **given)
 
 
 def _refuse(option: str, given: dict[str, Any]) -> None:
@@ -188,10 +172,7 @@ def _run(
     read: _Read,
     output: str,
     confidence: float,
-    top: int | None,
-    known: Any,
     *,
-    truth: str | None,
     plot: str | None,
     reports: str | None,
     memory: str,
@@ -203,7 +184,7 @@ def _run(
     # The table of estimates comes last.
     outputs = [("reports", reports), ("plot", plot), ("output", certified), ("output", output)]
     folder = check_folder("output", output)  # before the certificate's name, which nobody typed
-    written = files_written(outputs, inputs=[*read.inputs, truth])
+    written = files_written(outputs, inputs=read.inputs)
     with written as held, progress("running") as status:
         said = f"output = {output!r}", "another --output"
         load_certificate().refuse_other(certified, *said, table=Path(output).name)
@@ -219,17 +200,14 @@ def _run(
             asked=read.asked,
             confidence=confidence,
         )
-        if top is not None:
-            rows = protocol.largest_rows(result.rows, top)
-            result = dataclasses.replace(result, rows=rows)
-        if truth is not None and known is not None:
-            protocol.check_truth(truth, known, result.rows)
+        rows = _largest(result.rows, read.asked.top)
+        result = dataclasses.replace(result, rows=rows)
         table = protocol.table(result.rows)
         certificate = _certificate(read.files, result, output, table)
         held.write(certified, load_certificate().to_json(certificate))
         held.write(output, table)
         if plot is not None:
-            _draw(held.path(plot), load_plots(), result, known)
+            _draw(held.path(plot), load_plots(), result)
     expected = read.files.deployment.population.arriving
     print_cautions(warned(certificate, off, expected=expected))
     _print_notes(result)
@@ -248,24 +226,20 @@ def _estimate(
     confidence: float,
     *,
     domain: str | None,
-    simplex: bool,
-    top: int | None,
 ) -> None:
     """Estimate from reports; those outside the mechanism's message space are left out."""
     protocol = load_protocol()
     with files_written([("output", output)], inputs=[reports, deployment, domain]) as held:
         items = () if domain is None else protocol.read_items("domain", domain)
-        asking = {"candidates": items, "simplex": simplex, "top": top or 0}
-        asked, source = protocol.Asked(**asking), None
+        asked, source = protocol.Asked(candidates=items), None
         if deployment is not None:
             source = load_deployment().load(deployment).deployment
-            asked = protocol.asked_of(source, **asking)
+            asked = protocol.asked_of(source, candidates=items)
         with progress("estimating"):
             result, found = protocol.estimate_reports(reports, asked=asked, confidence=confidence)
         if source is not None:
             _check_same(source, result.randomizer)
-        rows = result.rows if top is None else protocol.largest_rows(result.rows, top)
-        text = protocol.table(rows)
+        text = protocol.table(_largest(result.rows, asked.top))
         if output is not None:
             held.write(output, text)
     if found.refused:
@@ -273,6 +247,11 @@ def _estimate(
     _print_notes(result)
     if output is None:
         click.echo(text, nl=False)
+
+
+def _largest(rows: Any, top: int) -> Any:
+    """The largest estimates where so many are wanted; 0 stands for all."""
+    return load_protocol().largest_rows(rows, top) if top else rows
 
 
 def _check_same(deployment: Any, mechanism: Any) -> None:
@@ -329,17 +308,6 @@ def _certificate(files: Any, result: Any, output: str, table: str) -> Any:
     return certificates.issue(_as_run(files, result), result.account, release=release)
 
 
-def _csv(text: str | None) -> dict[str, Any]:
-    """How CSV is written, as it is typed."""
-    if text is None:
-        return {}
-    given = {match[1]: match[2] for match in _CSV.finditer(text)}
-    whole = ",".join(f"{key}={value}" for key, value in given.items())
-    if whole != text or given.get("header", "yes") not in {"yes", "no"}:
-        raise rejected("csv", text, "such as delimiter=;,encoding=latin-1,header=no")
-    return given | ({"header": given["header"] == "yes"} if "header" in given else {})
-
-
 def _bytes(text: str) -> int:
     found = re.fullmatch(r"([0-9.]+) *([KMG]I?)?B?", text.strip().upper())
     try:
@@ -362,11 +330,11 @@ def _counter(status: Progress) -> Callable[[int], None]:
     return tell
 
 
-def _draw(path: Path, plots: Any, result: Any, truth: Any) -> None:
+def _draw(path: Path, plots: Any, result: Any) -> None:
     from shuffledp.protocol.figure import estimate_figure
 
     title = result.account.deployment.title
-    drawn = estimate_figure(result.rows, title=title, truth=truth, n=result.outcome.users)
+    drawn = estimate_figure(result.rows, title=title, n=result.outcome.users)
     say_unshown(plots.save(drawn, path))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from shuffledp import _check
 from shuffledp.errors import ParameterError, rejected
 
 _MOST_ITEMS = 100_000_000
@@ -75,6 +76,16 @@ class Attribute(_Column):
     column: str = Field(description="column of the input table")
 
 
+class Csv(BaseModel):
+    """How a CSV file is written, where it is not as usual."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    delimiter: str | None = Field(default=None, description="one character; a comma by default")
+    encoding: str | None = Field(default=None, description="utf-8, utf-16 or latin-1")
+    header: bool | None = Field(default=None, description="whether the first line names columns")
+
+
 class Data(_Column):
     """Where the values are; used by ``shuffledp run``, not by the accounting."""
 
@@ -99,6 +110,13 @@ class Data(_Column):
     moments: int | None = Field(
         default=None, ge=1, le=8, description="for additive noise: estimate so many moments"
     )
+    simplex: bool = Field(
+        default=False, description="post-process frequencies to the nearest probabilities"
+    )
+    top: Annotated[int, BeforeValidator(lambda v: _check.count("data.top", v))] | None = Field(
+        default=None, ge=1, description="only so many estimates, the largest"
+    )
+    csv: Csv | None = Field(default=None, description="how CSV is written: a table")
 
     def check_sums(self, name: str) -> None:
         """ParameterError for what `run` cannot do where nobody sees the mechanism's reports."""

@@ -19,6 +19,7 @@ from pydantic import (
 from shuffledp import _check
 from shuffledp._check import Trust, exact
 from shuffledp.deployment.added import AddedTable
+from shuffledp.deployment.audits import AuditTable
 from shuffledp.deployment.dap import DapTable
 from shuffledp.deployment.data import Data
 from shuffledp.deployment.mechanisms import (
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 LARGEST_ROUNDS = 10**9
 # As ``population.LARGEST_GROUPS``: whoever reads a file does not import the numerics.
 LARGEST_GROUPS = 50
+# Keys of which nothing is written where they are as usual.
+_UNSAID = (("shuffler", None), ("changed", 1), ("added", None), ("dap", None), ("audit", None))
 # What the file of a crowd says; each group has users and a randomizer of its own.
 _OF_CROWD = ("accounting", "group", "target", "title")
 # Which datasets are neighbours, of sums: the first is what is taken where none is given.
@@ -283,6 +286,7 @@ class Deployment(Table):
     target: Target = Field(description="a table with delta or epsilon")
     accounting: Accounting = Accounting()
     data: Data | None = Field(default=None, description="where `shuffledp run` finds the values")
+    audit: AuditTable | None = Field(default=None, description="how `shuffledp audit` asks")
     view: Annotated[
         Literal["messages", "sums"],
         BeforeValidator(lambda v: _check.choice("view", v, ("messages", "sums"))),
@@ -382,7 +386,7 @@ class Deployment(Table):
         if self.view == "messages":
             for key in ("view", "ones", "relation"):
                 del found[key]
-        for key, usual in (("shuffler", None), ("changed", 1), ("added", None), ("dap", None)):
+        for key, usual in _UNSAID:
             if getattr(self, key) == usual:
                 del found[key]
         return found

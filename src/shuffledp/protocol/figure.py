@@ -1,8 +1,8 @@
-"""Figure of a run: estimates with intervals, and the truth beside them where it is known."""
+"""Figure of a run: estimates with intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,11 @@ import numpy as np
 from shuffledp.protocol.answers import Row
 
 _MOST_SHOWN = 40
-_BLUE, _ORANGE = "#0072B2", "#D55E00"
+_BLUE = "#0072B2"
 
 
-def estimate_figure(
-    rows: Sequence[Row], *, title: str, truth: Mapping[str, float] | None, n: int
-) -> Any:
-    """Estimates as points with simultaneous intervals; truth as crosses.
+def estimate_figure(rows: Sequence[Row], *, title: str, n: int) -> Any:
+    """Estimates as points with simultaneous intervals.
 
     In the order of the domain; where there are more than are legible the largest ones, the largest
     first.
@@ -26,16 +24,14 @@ def estimate_figure(
 
     figure = Figure(figsize=(9.2, 4.6), layout="constrained")
     FigureCanvasAgg(figure)
-    draw_estimates(figure.add_subplot(), rows, title=title, truth=truth, n=n)
+    draw_estimates(figure.add_subplot(), rows, title=title, n=n)
     return figure
 
 
-def draw_estimates(
-    axes: Any, rows: Sequence[Row], *, title: str, truth: Mapping[str, float] | None, n: int
-) -> None:
+def draw_estimates(axes: Any, rows: Sequence[Row], *, title: str, n: int) -> None:
     """The same on axes that are there; one number lies along an axis of its own unit."""
     if len(rows) == 1:
-        _draw_one(axes, rows[0], None if truth is None else truth.get(rows[0].item))
+        _draw_one(axes, rows[0])
         axes.set_title(f"{title}: {n:,} users", parse_math=False)
         return
     chosen = _shown(rows)
@@ -52,10 +48,6 @@ def draw_estimates(
         markersize=5,
         label="estimate, interval for all items at once",
     )
-    if truth is not None:
-        known = [(i, truth[row.item]) for i, row in enumerate(chosen) if row.item in truth]
-        if known:
-            axes.plot(*zip(*known, strict=True), "x", color=_ORANGE, markersize=8, label="truth")
     axes.axhline(0.0, color="#444444", linewidth=0.8)
     axes.set_xticks(place, [row.item for row in chosen], rotation=90 if len(chosen) > 8 else 0)
     more = len(rows) - len(chosen)
@@ -74,13 +66,11 @@ def _shown(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -row.estimate)[:_MOST_SHOWN]
 
 
-def _draw_one(axes: Any, row: Row, truth: float | None) -> None:
+def _draw_one(axes: Any, row: Row) -> None:
     """One estimate and its interval, from left to right."""
     ends = np.array([[row.estimate - row.low_all], [row.high_all - row.estimate]])
     style = {"color": _BLUE, "capsize": 5, "markersize": 7, "label": "estimate and its interval"}
     axes.errorbar([row.estimate], [0.0], xerr=np.abs(ends), fmt="o", **style)
-    if truth is not None:
-        axes.plot([truth], [0.0], "x", color=_ORANGE, markersize=9, label="truth")
     axes.set_yticks([])
     axes.set_xlabel(row.item, parse_math=False)
     axes.margins(x=0.4)

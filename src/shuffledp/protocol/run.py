@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
-import math
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,22 +36,16 @@ __all__ = [
     "Settings",
     "TextFormat",
     "asked_of",
-    "check_truth",
     "column_of",
     "estimate_reports",
     "largest_rows",
     "read_items",
-    "read_truth",
     "read_values",
     "run",
     "seen",
     "simulate",
     "table",
 ]
-
-
-# What rows are called that are no shares of the users.
-_NUMBERS = ("mean", "moment ", "variance")
 
 
 @dataclass(frozen=True)
@@ -126,6 +116,8 @@ def asked_of(deployment: Deployment, **given: Any) -> Asked:
             "ranges": tuple(tuple(one) for one in data.ranges or ()),
             "moments": data.moments or 0,
             "candidates": tuple(data.candidates or ()),
+            "simplex": data.simplex,
+            "top": data.top or 0,
         }
     return Asked(**(found | {key: value for key, value in given.items() if value}))
 
@@ -221,51 +213,6 @@ def estimate_reports(
         answer = found.question.answer(found.outcome.aggregate(), found.outcome.users)
     rows = rows_of(answer, confidence=confidence)
     return Estimates(found.randomizer, found.outcome, rows, answer.notes()), found
-
-
-def read_truth(path: str | Path) -> dict[str, float]:
-    """True values to compare with: a CSV file of two columns, item and value, with a header.
-
-    Raises
-    ------
-    ParameterError
-        If it is not that: more columns, an item twice, a value that is no number. The error names
-        the line and not what is in it: it may be the data itself.
-    """
-    lines = csv.reader(io.StringIO(read_text_file("truth", path), newline=""))
-    found: dict[str, float] = {}
-    try:
-        if [name.strip().lower() for name in next(lines, [])] != ["item", "value"]:
-            raise ValueError("header")  # noqa: TRY301 (one message for all)
-        for item, text in filter(None, lines):
-            value = float(text)
-            if item in found or not math.isfinite(value):
-                raise ValueError(item)  # noqa: TRY301
-            found[item] = value
-    except (csv.Error, ValueError):
-        wanted = "wanted the header item,value and one line for each item with its true share"
-        where = f"truth = {str(path)!r}, line {lines.line_num:,}"
-        raise ParameterError(f"{where}: {wanted}") from None
-    if not found:
-        raise ParameterError(f"truth = {str(path)!r}: no items")
-    return found
-
-
-def check_truth(path: str | Path, truth: Mapping[str, float], rows: Sequence[Row]) -> None:
-    """ParameterError unless these can be the true values of the estimates.
-
-    Every item is one that is estimated; shares are in [0, 1]. Counts, raw values and the truth of
-    something else are not.
-    """
-    known = {row.item for row in rows}
-    for place, (item, value) in enumerate(truth.items(), start=1):
-        if item not in known:
-            words = f"item {place:,} of {len(truth):,} is none of the {len(known):,} estimated"
-            raise ParameterError(f"truth = {str(path)!r}: {words}")
-        is_share = not item.startswith(_NUMBERS)
-        if is_share and not 0.0 <= value <= 1.0:
-            words = f"item {place:,} has {value!r}, wanted shares of the users, 0 to 1"
-            raise ParameterError(f"truth = {str(path)!r}: {words}")
 
 
 def read_text_file(name: str, path: str | Path) -> str:

@@ -103,7 +103,7 @@ class Survey(Drawn):
         from shuffledp.protocol.figure import draw_estimates
 
         axes = bands.axes_of(ax)
-        draw_estimates(axes, self.rows, title=self.column, truth=None, n=self.users)
+        draw_estimates(axes, self.rows, title=self.column, n=self.users)
         return axes
 
     def save(self, directory: str | Path) -> tuple[Path, ...]:

@@ -82,13 +82,13 @@ def names_in(file: Path, text: TextFormat, delimiter: str, *, compression: str |
     if head.startswith(b"\xfe\xff"):
         raise WrongFile("text in big-endian UTF-16, wanted UTF-8")
     if head.startswith(b"\xff\xfe") and text.codec != "utf-16":
-        raise WrongFile("text in UTF-16, say so (--csv encoding=utf-16)")
+        raise WrongFile('text in UTF-16, say so (data.csv.encoding = "utf-16")')
     try:
         decoder = codecs.getincrementaldecoder(text.codec)()
         content = decoder.decode(head, final=len(head) < _LONGEST_LINE)
         first = next(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter))
     except UnicodeError:
-        words = f"not text in {text.encoding}: say which (as --csv encoding=latin-1)"
+        words = f'not text in {text.encoding}: say which (as data.csv.encoding = "latin-1")'
         raise WrongFile(words) from None
     except csv.Error:
         raise WrongFile("the first line is not one of CSV") from None
@@ -113,7 +113,7 @@ def not_among(name: str, known: list[str], *, header: bool) -> ParameterError:
         words += f", close to it {', '.join(map(repr, near))}"
     other = [mark for mark in ";\t|," if mark in known[0]]
     if len(known) == 1 and other:
-        words += f"; if columns are separated by {other[0]!r}, say so (--csv delimiter=...)"
+        words += f"; if columns are separated by {other[0]!r}, say so (data.csv.delimiter)"
     return ParameterError(
-        f"column = {name!r}: {words}; a file without header line: --csv header=no"
+        f"column = {name!r}: {words}; a file without header line: data.csv.header = false"
     )

@@ -36,7 +36,7 @@ _BUFFER = 8 << 20
 # What DuckDB says of a line of CSV, and what of that is said here: never more than numbers.
 _FAULTS = (
     (r"Expected Number of Columns: (\d+) Found: (\d+)", "it has {1} fields, the first line {0}"),
-    ("[Uu]nicode|not utf-8|not latin-1", "it is in another encoding (--csv encoding=...)"),
+    ("[Uu]nicode|not utf-8|not latin-1", "it is in another encoding (data.csv.encoding)"),
     ("quote", "a quote is not closed, or text follows a closing quote"),
     ("[Mm]aximum line size", "it is longer than {limit} MB: a quote that is not closed?"),
 )
