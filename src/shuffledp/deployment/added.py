@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
 
 from shuffledp import _check
+from shuffledp.deployment.tables import Table, checked, one_of
 
 KINDS = ("discrete-laplace", "discrete-gaussian")
 # As in ``views.noise``, which a test compares: reading a file does not import that module.
 SMALLEST_SCALE, LARGEST_SCALE = 0.05, 2000.0
 
 
-class AddedTable(BaseModel):
+class AddedTable(Table):
     """Noise on the integers that the aggregator adds to the sum of every coordinate."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-    kind: Annotated[
-        Literal["discrete-laplace", "discrete-gaussian"],
-        BeforeValidator(lambda v: _check.choice("added.kind", v, KINDS)),
-    ] = Field(
+    kind: Annotated[Literal["discrete-laplace", "discrete-gaussian"], one_of(*KINDS)] = Field(
         description="discrete-laplace: exp(-|z|/scale); discrete-gaussian: exp(-z^2/(2 scale^2))"
     )
-    scale: Annotated[
-        float,
-        BeforeValidator(
-            lambda v: _check.real("added.scale", v, low=SMALLEST_SCALE, high=LARGEST_SCALE)
-        ),
-    ] = Field(description="in units of the sums, from 0.05 to 2,000")
+    scale: Annotated[float, checked(_check.real, low=SMALLEST_SCALE, high=LARGEST_SCALE)] = Field(
+        description="in units of the sums, from 0.05 to 2,000"
+    )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from shuffledp import _check
+from shuffledp.deployment.tables import Count, Table
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.statements import Sentence, say
 
@@ -21,30 +22,25 @@ VDAFS = (_ONE, _VECTOR, _WEIGHED)
 def _vdaf(value: object) -> object:
     if value == "Prio3Histogram":
         wanted = f"{_VECTOR} or {_WEIGHED}: a randomized report seldom holds exactly one 1"
-        raise rejected("dap.vdaf", value, wanted)
-    return _check.choice("dap.vdaf", value, VDAFS)
+        raise rejected("", value, wanted)
+    return _check.choice("", value, VDAFS)
 
 
-class DapTable(BaseModel):
+class DapTable(Table):
     """A DAP task whose aggregate shares are the sums that are accounted for."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     vdaf: Annotated[
         Literal["Prio3Count", "Prio3SumVec", "Prio3MultihotCountVec"], BeforeValidator(_vdaf)
     ] = Field(
         description="Prio3Count, Prio3SumVec (of one bit an element) or Prio3MultihotCountVec"
     )
-    bits: Annotated[int, BeforeValidator(lambda v: _check.count("dap.bits", v)), Field(ge=1)] = (
-        Field(description="length of a report's vector, 1 for Prio3Count")
+    bits: Count = Field(description="length of a report's vector, 1 for Prio3Count")
+    min_batch_size: Count = Field(
+        description="the task's min_batch_size: the least batch of the population"
     )
-    min_batch_size: Annotated[
-        int, BeforeValidator(lambda v: _check.count("dap.min_batch_size", v)), Field(ge=1)
-    ] = Field(description="the task's min_batch_size: the least batch of the population")
-    max_weight: (
-        Annotated[int, BeforeValidator(lambda v: _check.count("dap.max_weight", v)), Field(ge=1)]
-        | None
-    ) = Field(default=None, description="of Prio3MultihotCountVec: bits, no report being refused")
+    max_weight: Count | None = Field(
+        default=None, description="of Prio3MultihotCountVec: bits, no report being refused"
+    )
 
     def check(self, *, name: str, bits: int) -> None:
         """Refuse a task that is not what is accounted for.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
-from shuffledp import _check
+from shuffledp.deployment.tables import Count, Table
 from shuffledp.errors import ParameterError, rejected
 
 _MOST_ITEMS = 100_000_000
@@ -40,9 +40,7 @@ def _items(items: Any) -> Any:
     return items if items is None else list(checked_items("data.domain", items))
 
 
-class _Column(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
+class _Column(Table):
     domain: Annotated[list[str] | list[int] | None, AfterValidator(_items)] = Field(
         default=None, description="items in order; a public list, not read off the data"
     )
@@ -76,10 +74,8 @@ class Attribute(_Column):
     column: str = Field(description="column of the input table")
 
 
-class Csv(BaseModel):
+class Csv(Table):
     """How a CSV file is written, where it is not as usual."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     delimiter: str | None = Field(default=None, description="one character; a comma by default")
     encoding: str | None = Field(default=None, description="utf-8, utf-16 or latin-1")
@@ -113,9 +109,7 @@ class Data(_Column):
     simplex: bool = Field(
         default=False, description="post-process frequencies to the nearest probabilities"
     )
-    top: Annotated[int, BeforeValidator(lambda v: _check.count("data.top", v))] | None = Field(
-        default=None, ge=1, description="only so many estimates, the largest"
-    )
+    top: Count | None = Field(default=None, description="only so many estimates, the largest")
     csv: Csv | None = Field(default=None, description="how CSV is written: a table")
 
     def check_sums(self, name: str) -> None:

@@ -39,7 +39,8 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
     path = _path(first["loc"])
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, ParameterError):
-        return str(cause)
+        # A check of one key leaves its name to the place where it stands.
+        return f"{path}{cause}" if str(cause).startswith(" = ") else str(cause)
     if first["type"] == "missing":
         field = fields_at(model, first["loc"][:-1]).get(str(first["loc"][-1]))
         kind = getattr(field, "annotation", None)

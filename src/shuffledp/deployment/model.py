@@ -7,14 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    model_serializer,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
 from shuffledp import _check
 from shuffledp._check import Trust, exact
@@ -32,6 +25,7 @@ from shuffledp.deployment.mechanisms import (
     sums,
 )
 from shuffledp.deployment.shufflers import MOST_CHANGED, ShufflerTable
+from shuffledp.deployment.tables import Count, Table, checked, one_of
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism import known_name
 from shuffledp.statements import say
@@ -50,12 +44,12 @@ _OF_CROWD = ("accounting", "group", "target", "title")
 RELATIONS = ("replace-one", "replace-special")
 
 
-def _share(path: str, value: Any, *, zero: bool, one: bool) -> float:
-    number = _check.real(path, value)
+def _share(name: str, value: Any, *, zero: bool, one: bool) -> float:
+    number = _check.real(name, value)
     low, high = (">= 0" if zero else "> 0"), ("<= 1" if one else "< 1")
     inside = (0.0 < number < 1.0) or (number == 0.0 and zero) or (number == 1.0 and one)
     if not inside:
-        raise rejected(path, number, f"{low} and {high}")
+        raise rejected(name, number, f"{low} and {high}")
     return number
 
 
@@ -76,54 +70,31 @@ def checked_randomizer(value: Any) -> dict[str, Any]:
         raise ParameterError(f"randomizer{'.' if own else ': '}{message}") from None
 
 
-def _whole(path: str) -> BeforeValidator:
-    return BeforeValidator(lambda value: _check.count(path, value))
-
-
 def _title(value: Any) -> Any:
     """A title is a line with something in it: it heads the account and the figure."""
     line = isinstance(value, str) and value.strip() and "".join(value.splitlines()) == value
     if isinstance(value, str) and not line:
-        raise rejected("title", value, "a line of text")
+        raise rejected("", value, "a line of text")
     return value
 
 
 Title = Annotated[str, BeforeValidator(_title)]
 
 
-class Table(BaseModel):
-    """A table of the file: strict types, no unknown keys, never changed."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
 class Population(Table):
     """Who takes part, and how many of them the analyst cannot count on."""
 
-    users: Annotated[int, _whole("population.users"), Field(ge=1)] = Field(
-        description="users who are asked for a report"
-    )
-    minimum_batch: Annotated[int, _whole("population.minimum_batch"), Field(ge=1)] | None = Field(
+    users: Count = Field(description="users who are asked for a report")
+    minimum_batch: Count | None = Field(
         default=None, description="messages below which the shuffler releases nothing"
     )
-    participation: (
-        Annotated[
-            float,
-            BeforeValidator(lambda v: _share("population.participation", v, zero=False, one=True)),
-        ]
-        | None
-    ) = Field(default=None, description="share of the users whose report arrives, in (0, 1]")
-    dropout: (
-        Annotated[
-            float, BeforeValidator(lambda v: _share("population.dropout", v, zero=True, one=False))
-        ]
-        | None
-    ) = Field(
+    participation: Annotated[float, checked(_share, zero=False, one=True)] | None = Field(
+        default=None, description="share of the users whose report arrives, in (0, 1]"
+    )
+    dropout: Annotated[float, checked(_share, zero=True, one=False)] | None = Field(
         default=None, description="share of the users whose report does not arrive, in [0, 1)"
     )
-    colluding: Annotated[
-        float, BeforeValidator(lambda v: _share("population.colluding", v, zero=True, one=False))
-    ] = Field(
+    colluding: Annotated[float, checked(_share, zero=True, one=False)] = Field(
         default=0.0,
         description="share of the messages of a batch whose senders tell the analyst, in [0, 1)",
     )
@@ -186,15 +157,13 @@ class Population(Table):
 class Target(Table):
     """What is held fixed: delta (then eps is bounded) or eps (then delta is)."""
 
-    delta: (
-        Annotated[float, BeforeValidator(lambda v: _check.open_unit("target.delta", v))] | None
-    ) = Field(default=None, description="delta in (0, 1)")
-    epsilon: (
-        Annotated[float, BeforeValidator(lambda v: _check.epsilon("target.epsilon", v))] | None
-    ) = Field(default=None, description="eps >= 0, in nats")
-    at_most: (
-        Annotated[float, BeforeValidator(lambda v: _check.positive("target.at_most", v))] | None
-    ) = Field(
+    delta: Annotated[float, checked(_check.open_unit)] | None = Field(
+        default=None, description="delta in (0, 1)"
+    )
+    epsilon: Annotated[float, checked(_check.epsilon)] | None = Field(
+        default=None, description="eps >= 0, in nats"
+    )
+    at_most: Annotated[float, checked(_check.positive)] | None = Field(
         default=None,
         description="what the bounded one of the two may be: as it runs and at the minimum batch, "
         "after all rounds",
@@ -234,16 +203,15 @@ class Target(Table):
 class Accounting(Table):
     """How to account."""
 
-    trust: Annotated[
-        Trust,
-        BeforeValidator(lambda v: _check.trust(v, name="accounting.trust")),
-    ] = Field(default="all", description="'published' leaves out what is proved only here")
-    rtol: Annotated[
-        float, BeforeValidator(lambda v: _check.real("accounting.rtol", v, low=1e-12, high=0.1))
-    ] = Field(default=1e-6, description="relative width wanted of the numerical bracket")
+    trust: Annotated[Trust, one_of("all", "published")] = Field(
+        default="all", description="'published' leaves out what is proved only here"
+    )
+    rtol: Annotated[float, checked(_check.real, low=1e-12, high=0.1)] = Field(
+        default=1e-6, description="relative width wanted of the numerical bracket"
+    )
     rounds: Annotated[
         int,
-        BeforeValidator(lambda v: _check.count("accounting.rounds", v, high=LARGEST_ROUNDS)),
+        checked(_check.count, high=LARGEST_ROUNDS),
         Field(ge=1, le=LARGEST_ROUNDS),
     ] = Field(default=1, description="rounds in which every user takes part, with fresh randomness")
 
@@ -251,9 +219,7 @@ class Accounting(Table):
 class Group(Table):
     """One group: its users, all of whom are honest and arrive, and what they run."""
 
-    users: Annotated[
-        int, BeforeValidator(lambda value: _check.count("group.users", value)), Field(ge=1)
-    ] = Field(description="users of this group whose reports arrive and who tell nobody")
+    users: Count = Field(description="users of this group whose reports arrive and who tell nobody")
     randomizer: Annotated[dict[str, Any], BeforeValidator(checked_randomizer)] = Field(
         description='a table with a key "name" and the parameters of that mechanism'
     )
@@ -287,25 +253,18 @@ class Deployment(Table):
     accounting: Accounting = Accounting()
     data: Data | None = Field(default=None, description="where `shuffledp run` finds the values")
     audit: AuditTable | None = Field(default=None, description="how `shuffledp audit` asks")
-    view: Annotated[
-        Literal["messages", "sums"],
-        BeforeValidator(lambda v: _check.choice("view", v, ("messages", "sums"))),
-    ] = Field(
+    view: Annotated[Literal["messages", "sums"], one_of("messages", "sums")] = Field(
         default="messages",
         description="what the analyst sees: the shuffled messages, or the sum of each coordinate",
     )
-    ones: Annotated[int, _whole("ones"), Field(ge=1)] | None = Field(
+    ones: Count | None = Field(
         default=None, description="with sums: most 1s of a report before it is randomized"
     )
-    relation: (
-        Annotated[
-            Literal["replace-one", "replace-special"],
-            BeforeValidator(lambda v: _check.choice("relation", v, RELATIONS)),
-        ]
-        | None
-    ) = Field(
-        default=None,
-        description="with sums: a user's data replaced by another, or by a report of zeros",
+    relation: Annotated[Literal["replace-one", "replace-special"], one_of(*RELATIONS)] | None = (
+        Field(
+            default=None,
+            description="with sums: a user's data replaced by another, or by a report of zeros",
+        )
     )
     added: AddedTable | None = Field(
         default=None, description="with sums: a table of noise that the aggregator adds to each"
@@ -318,7 +277,7 @@ class Deployment(Table):
     )
     changed: Annotated[
         int,
-        BeforeValidator(lambda v: _check.count("changed", v, high=MOST_CHANGED)),
+        checked(_check.count, high=MOST_CHANGED),
         Field(ge=1, le=MOST_CHANGED),
     ] = Field(
         default=1, description="users who may change at once, or reports of one person in a batch"

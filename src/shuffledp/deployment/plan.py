@@ -10,7 +10,8 @@ from pydantic import Field, ValidationError
 
 from shuffledp._check import exact
 from shuffledp.deployment.messages import one_line
-from shuffledp.deployment.model import Population, Table, Title
+from shuffledp.deployment.model import Population, Title
+from shuffledp.deployment.tables import Table
 from shuffledp.deployment.text import deployment_text
 from shuffledp.errors import ParameterError
 from shuffledp.planner import Plan, Row, Task, plan

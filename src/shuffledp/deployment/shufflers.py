@@ -6,46 +6,44 @@ import math
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from shuffledp import _check
 from shuffledp.accounts.shuffler import Shuffler
+from shuffledp.deployment.tables import Count, Table, checked, one_of
 from shuffledp.errors import ParameterError, rejected
 
 MOST_CHANGED = 1_000
 
 
 def _distance(value: object) -> float:
-    found = _check.real("shuffler.distance", value, low=0.0, high=0.5)
+    found = _check.real("", value, low=0.0, high=0.5)
     if found == 0.5:
-        raise rejected("shuffler.distance", found, "less than 0.5")
+        raise rejected("", found, "less than 0.5")
     return found
 
 
 def _yes(value: object) -> bool:
     if not isinstance(value, bool):
-        raise rejected("shuffler.fills", value, "true or false")
+        raise rejected("", value, "true or false")
     return value
 
 
-class ShufflerTable(BaseModel):
+class ShufflerTable(Table):
     """Whoever stands between users and analyst, where it is not one perfect shuffler."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     distance: Annotated[float, BeforeValidator(_distance)] = Field(
         default=0.0, description="total variation of the order from a uniform one, in [0, 0.5)"
     )
-    shards: Annotated[
-        int, BeforeValidator(lambda v: _check.count("shuffler.shards", v)), Field(ge=1)
-    ] = Field(default=1, description="each user is in one of so many, shuffled on its own")
-    assignment: Annotated[
-        Literal["public", "secret"],
-        BeforeValidator(lambda v: _check.choice("shuffler.assignment", v, ("public", "secret"))),
-    ] = Field(default="public", description="whether the analyst knows who is in which shard")
-    dummies: Annotated[
-        int, BeforeValidator(lambda v: _check.count("shuffler.dummies", v, low=0)), Field(ge=0)
-    ] = Field(default=0, description="reports added, to every shard where these are public")
+    shards: Count = Field(
+        default=1, description="each user is in one of so many, shuffled on its own"
+    )
+    assignment: Annotated[Literal["public", "secret"], one_of("public", "secret")] = Field(
+        default="public", description="whether the analyst knows who is in which shard"
+    )
+    dummies: Annotated[int, checked(_check.count, low=0), Field(ge=0)] = Field(
+        default=0, description="reports added, to every shard where these are public"
+    )
     fills: Annotated[bool, BeforeValidator(_yes)] = Field(
         default=False, description="whether a report stands in the place of an absent user's"
     )
