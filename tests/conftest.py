@@ -31,6 +31,13 @@ settings.register_profile("ci", derandomize=True, database=None, max_examples=20
 SHARE = float(os.environ.get("LONG_SHARE", "1"))
 settings.register_profile("long", max_examples=max(20, round(2000 * SHARE)), **_SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+# What tests compute in balls, also while they are collected, has digits to spare.
+ctx.prec = 300
+# Folders of tests that compute nothing in balls.
+_AS_USERS = {
+    "accounting", "audit", "calibration", "frontend", "frozen", "objects", "page", "papers",
+    "protocol", "tests",
+}  # fmt: skip
 # A test function has all its long settings up to so many run in every sample.
 _ALWAYS = 2
 
@@ -40,10 +47,10 @@ def _place(item):
     return int.from_bytes(hashlib.sha256(item.nodeid.encode()).digest()[:8], "big") / 2.0**64
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def precision_in_use(request):
-    """Balls have 53 bits, as for a user, but in modules that compute in balls: ``BITS_IN_USE``."""
-    with ctx.workprec(getattr(request.module, "BITS_IN_USE", 53)):
+    """Balls have 53 bits where tests ask as users do, and many where they compute in balls."""
+    with ctx.workprec(53 if request.path.parent.name in _AS_USERS else ctx.prec):
         yield
 
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 
-from flint import arb, ctx, fmpq, fmpz_poly
+from flint import arb, fmpq, fmpz_poly
 
-ctx.prec = 300
 GRID = 1 << 120
 
 

@@ -8,12 +8,11 @@ import itertools
 import math
 from fractions import Fraction
 
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
 import shuffledp as sd
 from randomizers import definitions
 
-ctx.prec = 300
 UNIT = 1 << 64
 
 

@@ -150,9 +150,7 @@ def test_a_file_whose_work_doubles_with_each_input_is_refused_at_once(tmp_path):
     plan = AuditPlan(randomizer=sd.RAPPOR(d=40, eps0=1.0), inputs=tuple(range(32))).to_dict()
     parts = {"program": {"plan": plan, "tally": {}}}
     table = {"format": "shuffledp-audit/3", "source": {}, "verdict": "refuted", "parts": parts}
-    done = CliRunner().invoke(
-        main, ["audit", str(written(tmp_path, table, signed=True))]
-    )
+    done = CliRunner().invoke(main, ["audit", str(written(tmp_path, table, signed=True))])
     assert done.exit_code == 2
     assert "at most 8 different inputs of rappor" in done.stderr
     assert done.stderr.count("\n") == 1

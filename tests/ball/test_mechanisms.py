@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import arb
 
 from adversary import cases
 from adversary.channels import ball, merged, rows_of
@@ -15,7 +15,6 @@ from laws import log_delta, ordered_pairs
 from oracle import blanket_delta
 from shuffledp.ball.caps import orthogonal_overlap
 
-ctx.prec = 300
 BITS = 200
 NAMES = [name for name in cases.SINGLE if name not in {"channel", "k-rr", "binary-rr"}]
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import arb
 
 import shuffledp as sd
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
@@ -18,7 +18,6 @@ from shuffledp.laws.pairs import blanket_pair
 from shuffledp.published import formulas as forms
 from shuffledp.published import sums
 
-ctx.prec = 300
 GRID = tuple(
     itertools.product((0.05, 0.3, 1.0, 2.0, 4.0), (20, 1000, 10**6, 10**9), (1e-2, 1e-6, 1e-12))
 )

@@ -6,9 +6,7 @@ One row for each input of the WHOLE domain, one column for each output. Only sma
 import itertools
 import math
 
-from flint import arb, ctx
-
-ctx.prec = 300
+from flint import arb
 
 
 def k_rr(k, eps0):
