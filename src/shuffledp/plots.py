@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,6 @@ from shuffledp.drawing.bands import (
     band,
     batch_label,
     height,
-    over_epsilon,
     over_n,
     tidy,
     upward,
@@ -38,7 +37,6 @@ from shuffledp.drawing.bands import (
 from shuffledp.drawing.fonts import boxes_in_silence, fit_fonts
 from shuffledp.errors import ParameterError
 from shuffledp.outputs import writing
-from shuffledp.values.notebook import Drawn
 
 if TYPE_CHECKING:
     # A curve needs matplotlib alone; where there is an account, deployment files are read already.
@@ -204,49 +202,21 @@ def comparison_figure(accounts: Sequence[Account], curves: Sequence[Curve]) -> F
     return figure
 
 
-def curve_figure(
-    xs: Sequence[float], bounds: Sequence[Bound], *, title: str, marked: float | None = None
-) -> Figure:
-    """delta over eps, or eps over n: whichever the bounds are.
-
-    Parameters
-    ----------
-    xs : sequence of float, (points,)
-        eps in nats, or n.
-    bounds : sequence of Bound, (points,)
-        One bound each.
-    title : str
-        What is drawn.
-    marked : float, optional
-        An n to mark with a line.
-    """
-    over_users = bounds[0].quantity == "epsilon"
-    over = batch_label("messages") if over_users else None
-    figure, axes = _blank(title, bounds[0].quantity, over=over)
-    handles = band(axes, list(xs), bounds, colour=COLOURS[0])
-    if marked is not None:
-        handles.append(axes.axvline(marked, color=GREY, lw=1, ls=":", label=f"n = {int(marked):,}"))
-    at = bounds[0].at
-    fixed = f"delta = {exact(at['delta'])}" if over_users else f"n = {at['n']:,}"
-    _legend(figure, handles, fixed)
-    return figure
-
-
-def picture(value: Drawn) -> Figure:
-    """What ``value.plot()`` draws, on a figure of its own."""
+def picture(draw: Callable[..., Any]) -> Figure:
+    """What a function draws on the axes ``ax`` that it is given, on a figure of its own."""
     figure = Figure(figsize=_SIZE, layout="constrained")
     FigureCanvasAgg(figure)
-    value.plot(ax=figure.add_subplot())
+    draw(ax=figure.add_subplot())
     return figure
 
 
-def _blank(title: str, quantity: str, *, over: str | None) -> tuple[Figure, Axes]:
-    """Axes over n, which ``over`` says what it counts, or over eps."""
+def _blank(title: str, quantity: str, *, over: str) -> tuple[Figure, Axes]:
+    """Axes over n, which ``over`` says what it counts."""
     figure = Figure(figsize=_SIZE, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     _title(axes, title)
-    over_epsilon(axes) if over is None else over_n(axes, over)
+    over_n(axes, over)
     upward(axes, quantity)
     tidy(axes)
     return figure, axes

@@ -329,8 +329,13 @@ def _show_curve(
         if plot is not None:
             from shuffledp.cli.extras import load_plots
 
-            plots = load_plots()
-            drawn = plots.curve_figure(xs, bounds, title=label, marked=marked)
+            plots, at = load_plots(), bounds[0].at
+            from shuffledp.drawing.bands import draw_curve
+
+            over_users = bounds[0].quantity == "epsilon"
+            fixed = f"delta = {_check.exact(at['delta'])}" if over_users else f"n = {at['n']:,}"
+            said = f"{label}, {fixed}"
+            drawn = plots.picture(lambda ax: draw_curve(ax, xs, bounds, label=said, marked=marked))
             say_unshown(plots.save(drawn, held.path(plot)))
     if as_json:
         print_json([bound.to_dict() for bound in bounds])

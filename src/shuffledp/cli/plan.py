@@ -61,7 +61,7 @@ def _plan(
             text = None if best is None else made.text(best)
             if plot is not None and made.found.rows:
                 plots = load_plots()
-                say_unshown(plots.save(plots.picture(made.found), held.path(plot)))
+                say_unshown(plots.save(plots.picture(made.found.plot), held.path(plot)))
         else:
             made = None
             text = _as_given(description, population, plot=plot, as_json=as_json, **given)

@@ -331,10 +331,10 @@ def _counter(status: Progress) -> Callable[[int], None]:
 
 
 def _draw(path: Path, plots: Any, result: Any) -> None:
-    from shuffledp.protocol.figure import estimate_figure
+    from shuffledp.protocol.figure import draw_estimates
 
-    title = result.account.deployment.title
-    drawn = estimate_figure(result.rows, title=title, n=result.outcome.users)
+    of = {"title": result.account.deployment.title, "n": result.outcome.users}
+    drawn = plots.picture(lambda ax: draw_estimates(ax, result.rows, **of))
     say_unshown(plots.save(drawn, path))
 
 

@@ -13,23 +13,12 @@ _MOST_SHOWN = 40
 _BLUE = "#0072B2"
 
 
-def estimate_figure(rows: Sequence[Row], *, title: str, n: int) -> Any:
-    """Estimates as points with simultaneous intervals.
-
-    In the order of the domain; where there are more than are legible the largest ones, the largest
-    first.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.2, 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    draw_estimates(figure.add_subplot(), rows, title=title, n=n)
-    return figure
-
-
 def draw_estimates(axes: Any, rows: Sequence[Row], *, title: str, n: int) -> None:
-    """The same on axes that are there; one number lies along an axis of its own unit."""
+    """Estimates as points with simultaneous intervals, in the order of the domain.
+
+    Where there are more than are legible, the largest ones, the largest first. One number lies
+    along an axis of its own unit.
+    """
     if len(rows) == 1:
         _draw_one(axes, rows[0])
         axes.set_title(f"{title}: {n:,} users", parse_math=False)
