@@ -232,7 +232,6 @@ def of_another(path):
     """What stands in its place: an account's certificate, another table's, no certificate."""
     return {
         "deployment": '{"format": "shuffledp-certificate/1", "deployment": {"file": "e.toml"}}',
-        "crowd": '{"format": "shuffledp-crowd-certificate/1", "deployment": {"file": "e.toml"}}',
         "table": '{"format": "shuffledp-certificate/1", "release": {"table": "e.txt"}}',
         "other": '{"format": "mine", "release": {"table": "e.csv"}}',
         "list": "[]",
@@ -244,7 +243,6 @@ def of_another(path):
     ("kind", "words"),
     [
         ("deployment", "is the certificate of the deployment 'e.toml'; wanted another --output"),
-        ("crowd", "is the certificate of the deployment 'e.toml'"),
         ("table", "is the certificate of the table of estimates 'e.txt'"),
         ("other", "is not a certificate"),
         ("list", "is not a certificate"),

@@ -8,12 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from shuffledp.certificate.model import FORMAT, Certificate, to_dict
+from shuffledp.certificate.model import FORMAT, FORMATS, Certificate, to_dict
 from shuffledp.deployment.messages import one_line
 from shuffledp.errors import ParameterError, unreadable
 
-# How the formats of all versions begin.
-_OTHERS = ("shuffledp-certificate/", "shuffledp-crowd-certificate/")
 _LARGEST_FILE = 1 << 28  # bytes: a thousand times as many as an account writes
 _LONGEST_SHOWN = 80  # of a value in a message, as in errors.py
 
@@ -29,7 +27,7 @@ def read(path: str | Path) -> Certificate:
     found = loaded(path)
     if isinstance(found, dict) and found.get("format") != FORMAT:
         again = ""
-        if str(found.get("format")).startswith(_OTHERS):
+        if str(found.get("format")).startswith(FORMATS):
             again = "; issue it again with `shuffledp account DEPLOYMENT.toml`"
         raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}{again}")
     try:

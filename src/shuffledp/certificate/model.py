@@ -18,6 +18,8 @@ from shuffledp.values.notebook import Record, Sheet, Shown
 
 # Raised with every change of what is written: a reader refuses all others.
 FORMAT = "shuffledp-certificate/3"
+# How the formats of all versions begin.
+FORMATS = "shuffledp-certificate/"
 # Places of a curve, multiples of a step that are looked at one by one; `compose` makes 384.
 _MOST_PLACES = 5000
 # Values of one round by label stealing, each of which a reader computes in a second or two.

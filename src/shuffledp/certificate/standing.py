@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.certificate.files import loaded
+from shuffledp.certificate.model import FORMATS
 from shuffledp.errors import ParameterError
-
-# How the formats of all certificates begin: of mechanisms (model.py) and crowds (crowd_model.py).
-_FORMATS = ("shuffledp-certificate/", "shuffledp-crowd-certificate/")
 
 
 def refuse_other(
@@ -64,7 +62,7 @@ def _content(place: Path) -> dict[str, Any]:
 
 def _not_of(found: dict[str, Any], table: str | None, deployment: str | None) -> str:
     """What else this is, in words; empty of a certificate of this table, or of this deployment."""
-    if not str(found.get("format")).startswith(_FORMATS):
+    if not str(found.get("format")).startswith(FORMATS):
         return "not a certificate"
     release, source = found.get("release"), found.get("deployment")
     if isinstance(release, dict):
