@@ -29,7 +29,7 @@ _LOST = "share of the users who collude or drop out"
 class Accountant(ABC):
     """An account of what some views of some data release: both ends of eps and of delta.
 
-    Whose data changes is its ``relation``. Subclasses give ``_epsilon_at`` and ``_delta_at``.
+    Whose data changes is its ``relation``. Subclasses give ``bound``.
     """
 
     @by_name
@@ -124,7 +124,7 @@ class Accountant(ABC):
         ParameterError
             If delta is outside its domain.
         """
-        return self._epsilon_at(_check.open_unit("delta", delta))
+        return self.bound("epsilon", _check.open_unit("delta", delta))
 
     @by_name
     def delta(self, *, epsilon: float) -> Bound:
@@ -145,7 +145,7 @@ class Accountant(ABC):
         ParameterError
             If eps is outside its domain.
         """
-        return self._delta_at(_check.epsilon("epsilon", epsilon))
+        return self.bound("delta", _check.epsilon("epsilon", epsilon))
 
     @by_name
     def profile(self, epsilons: Iterable[float]) -> list[Bound]:
@@ -158,6 +158,7 @@ class Accountant(ABC):
         """
         return [self.delta(epsilon=e) for e in epsilons]
 
+    @abstractmethod
     def bound(self, quantity: Literal["epsilon", "delta"], value: float) -> Bound:
         """eps at a delta, or delta at an eps: for programs, which have the question as a value.
 
@@ -168,15 +169,6 @@ class Accountant(ABC):
         value : float
             What is held fixed, in its domain.
         """
-        return self._epsilon_at(value) if quantity == "epsilon" else self._delta_at(value)
-
-    @abstractmethod
-    def _epsilon_at(self, delta: float) -> Bound:
-        """``epsilon`` at a delta in its domain."""
-
-    @abstractmethod
-    def _delta_at(self, epsilon: float) -> Bound:
-        """``delta`` at an eps in its domain."""
 
 
 def left_of(n: int, share: float) -> int:

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import shuffledp as sd
 from shuffledp.amplification.analyses import analysis_named
-from shuffledp.amplification.best import Best
+from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.rounds import round_of
 from shuffledp.amplification.stealing import StealingCurve
 from shuffledp.arithmetic.intervals import LogInterval
@@ -42,7 +42,7 @@ def binary_laws(eps0, n):
 
 def stolen_round(one):
     """By the blanket and label stealing, although all data sets are few enough to be searched."""
-    best = Best(one.source, one.n, rtol=one.seen.rtol, trust="all")
+    best = Messages(one.source, one.n, rtol=one.seen.rtol)
     return round_of(
         one.source,
         [upper for _, upper in best.asked("upper", None) if upper.profiles],

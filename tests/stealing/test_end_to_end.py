@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import shuffledp as sd
-from shuffledp.amplification.best import Best
+from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.stealing import StealingCurve
 from stealing.exact import grown
 
@@ -72,7 +72,7 @@ def test_an_analysis_left_out_is_no_better(randomizer: sd.Randomizer) -> None:
     """Estimates say which analyses are not worth their time, also where ends are close."""
     account = sd.shuffle(randomizer, n=2_000)
     bound = account.epsilon(delta=DELTA)
-    best = Best(randomizer, 2_000, rtol=1e-6, trust="all")
+    best = Messages(randomizer, 2_000)
     for analysis, _ in best.asked("upper", None):
         try:
             alone = account.epsilon(delta=DELTA, analysis=analysis.key)
@@ -222,7 +222,7 @@ def test_label_stealing_closes_the_ends_of_few_users() -> None:
     many = sd.shuffle(KRR10, n=300).delta(epsilon=0.2)
     assert many.upper_theorem is not None
     assert many.upper_theorem.key == "blanket"
-    works = [Best(KRR10, n, rtol=1e-6, trust="all") for n in (19, 20, 2_000, 2_001)]
+    works = [Messages(KRR10, n) for n in (19, 20, 2_000, 2_001)]
     keys = [[one.key for one, _ in best.asked("upper", None, "apart")] for best in works]
     assert [one[-1:] for one in keys] == [[], ["label-stealing"], ["label-stealing"], []]
 

@@ -13,6 +13,7 @@ from shuffledp.accounts.supported import MOST_ROUNDS, refuse_rounds, refuse_seve
 from shuffledp.accounts.widened import Widened
 from shuffledp.amplification.comparison import Comparison, compare
 from shuffledp.amplification.messages import Messages
+from shuffledp.amplification.profile import profile
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.bound import Bound, Theorem
 from shuffledp.curves import Accountant
@@ -111,7 +112,7 @@ class Account(Accountant):
         NotCertified
             If the named analysis does not apply, or certifies nothing: see ``estimate``.
         """
-        return self._by("epsilon", _check.open_unit("delta", delta), analysis)
+        return self.bound("epsilon", _check.open_unit("delta", delta), analysis=analysis)
 
     @by_name
     def delta(self, *, epsilon: float, analysis: str | None = None) -> Bound:
@@ -134,7 +135,7 @@ class Account(Accountant):
         ParameterError
             If eps or the analysis' name is outside its domain.
         """
-        return self._by("delta", _check.epsilon("epsilon", epsilon), analysis)
+        return self.bound("delta", _check.epsilon("epsilon", epsilon), analysis=analysis)
 
     @by_name
     def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
@@ -152,24 +153,17 @@ class Account(Accountant):
         """
         checked = [_check.epsilon("epsilon", e) for e in epsilons]
         if self.is_plain and isinstance(self.seen, Messages):
-            return self.seen.profile(checked, analysis)
-        return [self._by("delta", e, analysis) for e in checked]
+            return profile(self.seen, checked, analysis)
+        return [self.bound("delta", e, analysis=analysis) for e in checked]
 
-    def _epsilon_at(self, delta: float) -> Bound:
-        return self._dressed(self._bound("epsilon", delta))
-
-    def _delta_at(self, epsilon: float) -> Bound:
-        return self._dressed(self._bound("delta", epsilon))
-
-    def _by(self, quantity: Quantity, value: float, analysis: str | None) -> Bound:
-        if analysis is None:
-            return self.bound(quantity, value)
-        return self._messages("analysis", analysis).by_analysis(quantity, value, analysis)
-
-    def _bound(self, quantity: Quantity, value: float) -> Bound:
-        if self.changed == 1 and not self.shuffler.distance:
+    def bound(self, quantity: Quantity, value: float, *, analysis: str | None = None) -> Bound:
+        """eps at a delta, or delta at an eps: for programs, which have the question as a value."""
+        if analysis is not None:
+            return self._messages("analysis", analysis).by_analysis(quantity, value, analysis)
+        if self.is_plain:
             return self.seen.bound(quantity, value)
-        return self._wide.bound(quantity, value)
+        one = self.changed == 1 and not self.shuffler.distance
+        return self._dressed((self.seen if one else self._wide).bound(quantity, value))
 
     @property
     def _wide(self) -> Widened:
@@ -212,8 +206,6 @@ class Account(Accountant):
 
     def _dressed(self, bound: Bound) -> Bound:
         """The bound with this relation, and what is declared of the shuffler."""
-        if self.is_plain:
-            return bound
         own = self.seen.relation.sentence
         words = self.shuffler.ordered(word for word in self.seen.words(bound) if word != own)
         words = (self.relation.sentence, *words, *self.shuffler.assumptions(self.n))

@@ -62,8 +62,15 @@ _FEWEST_ALONE = 100
 class Asked(Protocol):
     """A source among n users, of which ends are asked."""
 
-    source: Source
-    n: int
+    @property
+    def source(self) -> Source:
+        """What each user runs."""
+        ...
+
+    @property
+    def n(self) -> int:
+        """Users."""
+        ...
 
     def certifier(self, key: str) -> Certifier | None:
         """An analysis' end; None where it does not apply."""

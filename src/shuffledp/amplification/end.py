@@ -31,6 +31,45 @@ class End(NamedTuple):
     assumptions: tuple[str, ...]
 
 
+class EpsilonAt(NamedTuple):
+    """What is asked of eps at a delta.
+
+    Attributes
+    ----------
+    delta : float
+        Target.
+    cap : float
+        eps by the local guarantee: an upper end may be as large without saying so.
+    rtol : float
+        Relative width wanted.
+    width : float or None
+        Relative width of delta that will be asked for at the end.
+    """
+
+    delta: float
+    cap: float
+    rtol: float
+    width: float | None = None
+
+
+class LogDeltaAt(NamedTuple):
+    """What is asked of log delta at an eps.
+
+    Attributes
+    ----------
+    epsilon : float
+        eps >= 0 in nats.
+    width : float
+        Relative width of delta wanted.
+    along : bool
+        As one of many eps, which may share what they need.
+    """
+
+    epsilon: float
+    width: float
+    along: bool = False
+
+
 @dataclass(frozen=True)
 class Certifier(ABC):
     """One analysis of one source among n users: an end of eps or of log delta.
@@ -56,27 +95,12 @@ class Certifier(ABC):
     profiles: tuple[Profile, ...] = ()
 
     @abstractmethod
-    def epsilon(self, delta: float, *, cap: float, rtol: float, width: float | None) -> End:
-        """The end of eps at this delta; an upper one may be as large as ``cap`` without saying so.
-
-        Parameters
-        ----------
-        delta : float
-            Target.
-        cap : float
-            eps by the local guarantee.
-        rtol : float
-            Relative width wanted.
-        width : float or None
-            Relative width of delta that will be asked for at the end.
-        """
+    def epsilon(self, asked: EpsilonAt) -> End:
+        """The end of eps at a delta."""
 
     @abstractmethod
-    def log_delta(self, epsilon: float, *, width: float, along: bool = False) -> End:
-        """The end of log delta at this eps, numerically about a relative ``width`` wide.
-
-        ``along``: as one of many eps, which may share what they need.
-        """
+    def log_delta(self, asked: LogDeltaAt) -> End:
+        """The end of log delta at an eps."""
 
     def rough(self, epsilon: float) -> float:
         """About log delta at this eps; nan where that is not known."""
@@ -87,11 +111,6 @@ class Certifier(ABC):
         """What of a lower end seems to count at one of these eps."""
         del epsilons
         return self
-
-    def hopeless(self, epsilon: float, log_delta: float) -> bool:
-        """Whether delta at this eps seems far above; nothing but a gain is given away by it."""
-        del epsilon, log_delta
-        return False
 
     def for_rounds(self) -> Sharper | None:
         """A curve of the bound for rounds, where it is not one of profiles."""

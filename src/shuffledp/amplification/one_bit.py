@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 from shuffledp import theorems
 from shuffledp.amplification import words
-from shuffledp.amplification.end import Certifier, End, Side
+from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, Side
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.one_bit_curve import Curve, Point
 from shuffledp.bounds.profile import LOOSE
@@ -29,20 +29,18 @@ class OneBit(Certifier):
 
     supremum: OneBitSupremum = field(kw_only=True)
 
-    def epsilon(self, delta: float, *, cap: float, rtol: float, width: float | None) -> End:
+    def epsilon(self, asked: EpsilonAt) -> End:
         """An eps that was evaluated and is certified for this end."""
-        del width
         curve = _SEARCHED.of(self.supremum)
         find = curve.upper if self.end == "upper" else curve.lower
-        found = find(math.log(delta), rtol=rtol, cap=cap)
+        found = find(math.log(asked.delta), rtol=asked.rtol, cap=asked.cap)
         apart = found.width if self.end == "upper" and math.isfinite(found.width) else None
         return self._found(curve, found.epsilon, found.point, apart)
 
-    def log_delta(self, epsilon: float, *, width: float, along: bool = False) -> End:
+    def log_delta(self, asked: LogDeltaAt) -> End:
         """The end at this eps."""
-        del along
         curve = _SEARCHED.of(self.supremum)
-        point = curve.point(epsilon, width=width)
+        point = curve.point(asked.epsilon, width=asked.width)
         if self.end == "lower":
             return self._found(curve, point.log_low, point, None)
         seen = point.log_low > -math.inf

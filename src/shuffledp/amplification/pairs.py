@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shuffledp.amplification.end import Certifier, End, Side
+from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, Side
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Theorem
 from shuffledp.bounds.inverse import solve_epsilon
@@ -60,19 +60,23 @@ class Pairs(Certifier):
 
     witnesses: tuple[dict[str, Any], ...] = ()
 
-    def epsilon(self, delta: float, *, cap: float, rtol: float, width: float | None) -> End:
+    def epsilon(self, asked: EpsilonAt) -> End:
         """Where the largest profile meets the target, certified on the side of this end."""
         upper = self.end == "upper"
         low, high, which = solve_epsilon(
-            self.profiles, math.log(delta), cap=cap, rtol=rtol, need_all=upper, width=width
+            self.profiles,
+            math.log(asked.delta),
+            cap=asked.cap,
+            rtol=asked.rtol,
+            need_all=upper,
+            width=asked.width,
         )
         apart = 0.0 if high == low else high / low - 1.0 if low > 0.0 else math.inf
         return self._end(high if upper else low, apart, which)
 
-    def log_delta(self, epsilon: float, *, width: float, along: bool = False) -> End:
+    def log_delta(self, asked: LogDeltaAt) -> End:
         """The largest of the profiles' ends."""
-        del along
-        upper = self.end == "upper"
+        upper, (epsilon, width, _) = self.end == "upper", asked
         brackets = self._brackets(epsilon, width) if upper else self._best(epsilon, width)
         ends = [bracket.high if upper else bracket.low for bracket in brackets]
         which = max(range(len(ends)), key=ends.__getitem__)
@@ -84,11 +88,6 @@ class Pairs(Certifier):
     def rough(self, epsilon: float) -> float:
         """About the largest log delta of its profiles."""
         return max(profile.rough_log_delta(epsilon) for profile in self.profiles)
-
-    def hopeless(self, epsilon: float, log_delta: float) -> bool:
-        """By an estimate of one of the profiles."""
-        above = log_delta + _NEAR
-        return any(one.rough_log_delta(epsilon) > above for one in self.profiles)
 
     def nearest(self, epsilons: Sequence[float]) -> Pairs:
         """Of a lower end: only those of its profiles that seem the largest at one of these eps."""

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from shuffledp import theorems
-from shuffledp.amplification.best import GAP, Best, LogDeltaAt
-from shuffledp.amplification.end import End, bound_of
+from shuffledp.amplification.end import End, LogDeltaAt, bound_of
+from shuffledp.amplification.messages import GAP, Messages, refuse_uncertified
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import log_above
 from shuffledp.bound import Bound, Theorem
 
-__all__ = ["FEWEST", "profile"]
+__all__ = ["profile"]
 
 # Profiles of fewer points are as many single answers.
-FEWEST = 16
+_FEWEST = 16
 # What a chord may add to delta, relatively, and the relative width of the values themselves: a
 # tenth or two of that in eps where delta falls ten times as fast or more.
 _EXCESS, _WIDTH = 0.01, 0.005
@@ -29,30 +29,33 @@ _KNOTS = 14
 _BITS = 128
 
 
-def profile(best: Best, epsilons: Sequence[float], analysis: str | None) -> list[Bound]:
-    """delta at each eps.
+def profile(best: Messages, epsilons: Sequence[float], analysis: str | None) -> list[Bound]:
+    """delta at each eps: of many points chords between certified upper ends.
 
     delta is convex in a = e^eps, the largest of functions sum (P - a Q)_+: a chord between two
     upper ends is an upper end (docs/theory-composition.md, Theorem 2.1).
 
     Parameters
     ----------
-    best : Best
+    best : Messages
         The mechanism among its users.
     epsilons : sequence of float
         Values of eps >= 0 in nats, in any order.
     analysis : str, optional
         One analysis alone in place of the best of all.
     """
+    refuse_uncertified(analysis)
+    if len(epsilons) < _FEWEST or best.rounds > 1:
+        return [best.bound("delta", e, analysis=analysis) for e in epsilons]
     inside = sorted({e for e in epsilons if e < best.eps0})
     wanted = (1.0 + _EXCESS) * (1.0 + _WIDTH) - 1.0
     curve = _Curve(best, inside, analysis) if inside else None
     found = []
     for epsilon in epsilons:
         if curve is None or epsilon >= best.eps0:
-            lower, upper = best.log_delta(epsilon, analysis, closing=False)
-        else:
-            lower, upper = curve.lower(epsilon), curve.upper(epsilon)
+            found.append(best.bound("delta", epsilon, analysis=analysis, closing=False))
+            continue
+        lower, upper = curve.lower(epsilon), curve.upper(epsilon)
         at, relation = {"epsilon": epsilon, "n": best.n}, best.source.relation
         found.append(bound_of("delta", lower, upper, at=at, relation=relation, wanted=wanted))
     return found
@@ -61,7 +64,7 @@ def profile(best: Best, epsilons: Sequence[float], analysis: str | None) -> list
 class _Curve:
     """Upper ends at nodes, and the profiles that lower ends are taken of, between two eps."""
 
-    def __init__(self, best: Best, points: Sequence[float], analysis: str | None) -> None:
+    def __init__(self, best: Messages, points: Sequence[float], analysis: str | None) -> None:
         self._best, self._analysis = best, analysis
         low, high = points[0], points[-1]
         ends = low, 0.5 * (low + high), high
@@ -76,7 +79,7 @@ class _Curve:
         """The largest lower end at this eps."""
         if self._lower is None:
             return End(-math.inf, None, 0.0, {}, ())
-        return self._lower.log_delta(epsilon, width=_WIDTH)
+        return self._lower.log_delta(LogDeltaAt(epsilon, _WIDTH))
 
     def upper(self, epsilon: float) -> End:
         """The chord at this eps; at a node the value there."""

@@ -11,11 +11,12 @@ from shuffledp.bound import Bound, Theorem
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import Relation
 from shuffledp.rounds import Composed, Round, compose
+from shuffledp.values.described import FieldsAlone
 
 Quantity = Literal["epsilon", "delta"]
 
 
-class Seen(ABC):
+class Seen(FieldsAlone, ABC):
     """A view of the reports of n users, in some rounds; frozen dataclasses derive from it."""
 
     n: int

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from shuffledp import theorems
 from shuffledp.amplification import words
-from shuffledp.amplification.end import Certifier, End
+from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt
 from shuffledp.bounds import stealing_ends
 from shuffledp.bounds.interval_ends import IntervalStealing
 from shuffledp.bounds.lone_jump_ends import LoneJump
@@ -42,16 +42,14 @@ class Stealing(Certifier):
     source: Stolen = field(kw_only=True)
     n: int = field(kw_only=True)
 
-    def epsilon(self, delta: float, *, cap: float, rtol: float, width: float | None) -> End:
+    def epsilon(self, asked: EpsilonAt) -> End:
         """An eps that was evaluated, with a certified bound of at most delta."""
-        del rtol, width
-        found = _if_any(lambda: self._ends().epsilon(math.log(delta), cap=cap))
+        found = _if_any(lambda: self._ends().epsilon(math.log(asked.delta), cap=asked.cap))
         return self._end(found, math.inf if found is None else found.epsilon)
 
-    def log_delta(self, epsilon: float, *, width: float, along: bool = False) -> End:
+    def log_delta(self, asked: LogDeltaAt) -> End:
         """The bound at this eps; ``along``: at free numbers that many eps share."""
-        del width
-        found = None
+        found, (epsilon, _, along) = None, asked
         if epsilon > 0.0:
             # Delta only falls in eps.
             at = min(epsilon, LARGEST_EPSILON)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from shuffledp import theorems
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
@@ -88,7 +88,11 @@ class Rounds(Accountant):
 
     # ------------------------------------------------------------------------- eps and delta
 
-    def _epsilon_at(self, delta: float) -> Bound:
+    def bound(self, quantity: Literal["epsilon", "delta"], value: float) -> Bound:
+        """eps at a delta, or delta at an eps."""
+        return self._epsilon(value) if quantity == "epsilon" else self._delta(value)
+
+    def _epsilon(self, delta: float) -> Bound:
         target = math.log(delta)
         high, width, finer = self._upper_epsilon(target)
         capped = self.eps0 <= high and math.isfinite(self.eps0)
@@ -99,7 +103,7 @@ class Rounds(Accountant):
         ends = Ends(low, high, width, witness)
         return self._bound("epsilon", ends, {"delta": delta}, upper=upper)
 
-    def _delta_at(self, epsilon: float) -> Bound:
+    def _delta(self, epsilon: float) -> Bound:
         found = self.log_delta(epsilon)
         low, high = delta_from_log(found.low, found.high)
         capped = epsilon >= self.eps0

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from shuffledp import _check, theorems
 from shuffledp._check import Trust, exact
 from shuffledp.accounts.crossing import crossing
-from shuffledp.amplification.end import Certifier, End, bound_of
+from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, bound_of
 from shuffledp.amplification.pairs import Pairs
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
@@ -158,13 +158,7 @@ class SGD(Accountant):
         work = _FOUND.of(self)
         return work.answer("composed", lambda: compose([self.epoch], rounds=self._rounds()))
 
-    def _epsilon_at(self, delta: float) -> Bound:
-        return self._asked("epsilon", delta)
-
-    def _delta_at(self, epsilon: float) -> Bound:
-        return self._asked("delta", epsilon)
-
-    def _asked(self, quantity: Quantity, value: float) -> Bound:
+    def bound(self, quantity: Quantity, value: float) -> Bound:
         """One epoch from its pairs of laws, several from the composition."""
         if self._from_pairs():
             return self._of_one(quantity, value)
@@ -192,11 +186,11 @@ class SGD(Accountant):
     def _of_one(self, quantity: Quantity, value: float) -> Bound:
         lower, upper = _FOUND.of(self).answer("ends", self._ends)
         if quantity == "epsilon":
-            asked = {"cap": math.inf, "rtol": _EPOCH_RTOL, "width": None}
-            ends = [one.epsilon(value, **asked) for one in (lower, upper)]
+            asked = EpsilonAt(value, math.inf, _EPOCH_RTOL)
+            ends = [one.epsilon(asked) for one in (lower, upper)]
             fixed, wanted = "delta", _EPOCH_RTOL
         else:
-            ends = [one.log_delta(value, width=_EPOCH_WIDTH) for one in (lower, upper)]
+            ends = [one.log_delta(LogDeltaAt(value, _EPOCH_WIDTH)) for one in (lower, upper)]
             fixed, wanted = "epsilon", _EPOCH_WIDTH
         at = {fixed: value, "n": self.n, "batch": self.batch}
         return bound_of(quantity, *ends, at=at, relation=self.relation, wanted=wanted)
@@ -402,19 +396,17 @@ class OfCurve(Certifier):
     curve: Source = field(kw_only=True)
     witness: dict[str, Any] = field(kw_only=True)
 
-    def epsilon(self, delta: float, *, cap: float, rtol: float, width: float | None) -> End:
+    def epsilon(self, asked: EpsilonAt) -> End:
         """An eps that was evaluated and meets the target."""
-        del width
-        target = math.log(delta)
+        target = math.log(asked.delta)
         # The target is a logarithm that was rounded: it is taken to be a few of its digits less.
         target -= _ROUNDED * (1.0 + abs(target))
-        found = crossing(self._high, target, start=1.0, cap=cap, rtol=rtol)
+        found = crossing(self._high, target, start=1.0, cap=asked.cap, rtol=asked.rtol)
         return self._end(math.inf if found is None else found[0])
 
-    def log_delta(self, epsilon: float, *, width: float, along: bool = False) -> End:
+    def log_delta(self, asked: LogDeltaAt) -> End:
         """The curve there."""
-        del width, along
-        return self._end(self._high(epsilon))
+        return self._end(self._high(asked.epsilon))
 
     def _high(self, epsilon: float) -> float:
         return self.curve.log_delta(epsilon, width=_EPOCH_WIDTH).high
