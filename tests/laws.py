@@ -11,13 +11,14 @@ import shuffledp as sd
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.ball.record import Definition
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
+from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.bounds.stealing_claims import StealingClaims
 from shuffledp.certificate.recompute import Alone, Checked, worst_of
 from shuffledp.certificate.witness import are_neighbours as near
 from shuffledp.laws.cells import cells_of
-from shuffledp.laws.pairs import LawPair, has_classes
 from shuffledp.laws.pairs import blanket_pair as of_blanket
 from shuffledp.laws.pairs import dataset_pair as of_dataset
+from shuffledp.laws.pairs import has_classes
 from shuffledp.laws.sources import Family
 from shuffledp.mechanism import mechanism_from_dict
 from shuffledp.multimessage import MultiMessage
@@ -69,7 +70,7 @@ def log_delta(table, *, analysis, n, epsilon, x0=None, x1=None, x2=None, swap=Fa
     mechanism = mechanism_of(table)
     if isinstance(mechanism, MultiMessage) and n > 1:
         law = mechanism.output_law
-        pair = LawPair(("messages", mechanism), n, lambda _: law((x0, x1, x2)), "input")
+        pair = LawPair(("messages", mechanism), n, Laws(lambda _: law((x0, x1, x2))), "input")
     elif analysis == "local" or n == 1:
         return Alone(mechanism, x0, x1)(swap=swap)(epsilon, rel)
     elif analysis == "blanket":

@@ -246,12 +246,12 @@ def published(mechanism: sd.Randomizer | sd.MultiMessage, n: int, delta: float) 
     if isinstance(mechanism, sd.Randomizer):
         acc = sd.shuffle(mechanism, n=n)
         return acc.estimate(delta=delta, analysis="variation-ratio").value
-    from shuffledp.bounds.inverse import solve_epsilon
+    from shuffledp.bounds.inverse import UpperEpsilon
     from shuffledp.bounds.profile import Profile
     from shuffledp.bounds.variation_ratio import published_pair
 
     pair = published_pair(sd.ratios(mechanism), n=mechanism.blanket_total(n) + 1)
-    return solve_epsilon([Profile(pair)], math.log(delta), cap=50.0, rtol=1e-6, need_all=True).high
+    return UpperEpsilon([Profile(pair)], math.log(delta), cap=50.0, rtol=1e-6).solve().high
 
 
 def _tight(item: Item) -> Found:

@@ -11,7 +11,7 @@ from papers.printed.items import TABLE_5, Item
 from papers.printed.kit import Found, down, number, percent, row, span, upper_of
 from papers.printed.timed import seconds_of
 from papers.printed.wang import delta_at, published
-from shuffledp.bounds.inverse import solve_epsilon
+from shuffledp.bounds.inverse import UpperEpsilon
 from shuffledp.bounds.profile import Profile
 from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
 from shuffledp.published.formulas import variation_ratio_4_2, variation_ratio_4_3
@@ -181,7 +181,7 @@ def range_queries(d: int, n: int, eps0: float) -> dict[str, float]:
 
     def eps(beta: float, users: int) -> float:
         pair = Profile(published_pair(VariationRatio(p=E, beta=beta, q=E), n=users))
-        found = solve_epsilon([pair], math.log(delta), cap=eps0, rtol=1e-4, need_all=True)
+        found = UpperEpsilon([pair], math.log(delta), cap=eps0, rtol=1e-4).solve()
         return found.high
 
     top = math.expm1(eps0) / (E + 1)

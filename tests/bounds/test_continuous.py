@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 import shuffledp as sd
-from shuffledp.bounds.inverse import solve_epsilon
+from shuffledp.bounds.inverse import LowerEpsilon, UpperEpsilon
 from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair, dataset_pair
 from shuffledp.laws.pairs import dataset_pair as pair_of_classes
@@ -138,8 +138,8 @@ def test_more_users_and_one_end_at_a_time(mechanism, delta):
         x = mechanism.datasets()[0]
         both = dataset_pair(mechanism, *x, n=n)
         lower = [Profile(both), Profile(both.swap())]
-        high = solve_epsilon([upper], math.log(delta), cap=math.inf, rtol=1e-4, need_all=True)
-        low = solve_epsilon(lower, math.log(delta), cap=math.inf, rtol=1e-4, need_all=False)
+        high = UpperEpsilon([upper], math.log(delta), cap=math.inf, rtol=1e-4).solve()
+        low = LowerEpsilon(lower, math.log(delta), cap=math.inf, rtol=1e-4).solve()
         assert low.low < high.high
         assert high.high < low.low * 1.5
         # Certified where it was found, and not far from there.

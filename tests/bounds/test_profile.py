@@ -10,7 +10,7 @@ from flint import arb, ctx
 from tests.kernel.oracle import outcomes
 
 import shuffledp as sd
-from shuffledp.bounds.inverse import solve_epsilon
+from shuffledp.bounds.inverse import LowerEpsilon, UpperEpsilon
 from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair, dataset_pair
 
@@ -106,8 +106,8 @@ def test_epsilon(seed):
         ends = [y == 0 and x > 0 for x, y in zip(p, q, strict=True)]
         cap = math.inf if any(ends) else math.log(float(max(*ratios, 1))) * (1 + 1e-12) + 1e-9
         asked = {"cap": cap, "rtol": 1e-6}
-        high = solve_epsilon([Profile(pair)], math.log(target), need_all=True, **asked).high
-        low = solve_epsilon([Profile(pair)], math.log(target), need_all=False, **asked).low
+        high = UpperEpsilon([Profile(pair)], math.log(target), **asked).solve().high
+        low = LowerEpsilon([Profile(pair)], math.log(target), **asked).solve().low
         if high < math.inf:
             assert value(high) <= target * (1 + 1e-12)
         if 0.0 < high < min(cap, 300.0):
@@ -123,8 +123,8 @@ def test_both_ends_meet_for_k_rr(n, delta):
     table = sd.KRR(k=5, eps0=2.0)
     profiles = [Profile(dataset_pair(table, 0, 1, 2, n=n))]
     asked = {"cap": 2.0, "rtol": 1e-6}
-    high = solve_epsilon(profiles, math.log(delta), need_all=True, **asked)
-    low = solve_epsilon(profiles, math.log(delta), need_all=False, **asked)
+    high = UpperEpsilon(profiles, math.log(delta), **asked).solve()
+    low = LowerEpsilon(profiles, math.log(delta), **asked).solve()
     assert low.low <= high.high <= low.low * (1 + 2e-6)
     for end, at in ((high, high.high), (low, low.low)):
         assert 0.0 <= end.high - end.low <= 2e-6 * at
@@ -140,12 +140,12 @@ def test_all_curves_count_above_and_one_below():
         if x0 != x1
     ]
     target = math.log(1e-6)
-    alone = [solve_epsilon([p], target, need_all=True, **asked).high for p in profiles]
+    alone = [UpperEpsilon([p], target, **asked).solve().high for p in profiles]
     for order in (1, -1):
-        high = solve_epsilon(profiles[::order], target, need_all=True, **asked)
+        high = UpperEpsilon(profiles[::order], target, **asked).solve()
         assert high.high == pytest.approx(max(alone), rel=1e-6)
         assert profiles[::order][high.which].log_delta(high.high, width=1e-7).high <= target
-        low = solve_epsilon(profiles[::order], target, need_all=False, **asked)
+        low = LowerEpsilon(profiles[::order], target, **asked).solve()
         assert low.low == pytest.approx(max(alone), rel=2e-6)
 
 
@@ -157,7 +157,7 @@ def test_fingerprints_tell_laws_apart():
     other = dataset_pair(table, 0, 1, 1, n=100)
     assert Profile(one).fingerprint() != Profile(other).fingerprint()
     assert Profile(other).fingerprint() != Profile(other.swap()).fingerprint()
-    assert Profile(one).fingerprint() != Profile(one.with_n(101)).fingerprint()
+    assert Profile(one).fingerprint() != Profile(dataset_pair(table, 0, 1, 2, n=101)).fingerprint()
     assert one == dataset_pair(table, 0, 1, 2, n=100) != one.swap()
     assert one.swap().swap() == one
 
@@ -167,7 +167,7 @@ def test_outputs_seen_for_sure():
     profile = Profile(blanket_pair(table, 0, 1, n=50))
     assert profile.log_floor() == pytest.approx(math.log(0.5), abs=1e-12)
     assert profile.log_floor() <= math.log(0.5)
-    found = solve_epsilon([profile], math.log(0.1), cap=math.inf, rtol=1e-6, need_all=True)
+    found = UpperEpsilon([profile], math.log(0.1), cap=math.inf, rtol=1e-6).solve()
     assert found.high == math.inf
 
 

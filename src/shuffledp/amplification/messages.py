@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from shuffledp import theorems
@@ -26,6 +25,7 @@ from shuffledp.neighbours import Relation
 from shuffledp.published import FORMULAS, Estimate
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Composed, Round, compose
+from shuffledp.values.work import Answers, Beside
 
 # Relative width of eps that is worth the time where several users change: each value is as many
 # evaluations as there are steps.
@@ -78,7 +78,7 @@ class Messages(Seen):
     rtol: float = 1e-6
     trust: Trust = "all"
 
-    @cached_property
+    @property
     def eps0(self) -> float:
         """Local guarantee of one report in nats (inf where there is none)."""
         return float(self.source.eps0)
@@ -117,7 +117,7 @@ class Messages(Seen):
         if self.rounds > 1:
             if analysis is not None:
                 raise rejected("analysis", analysis, "none with rounds: the best is composed")
-            return self._all_rounds.bound(quantity, value)
+            return _WORK.of(self).answer("composed", self.composed).bound(quantity, value)
         closing = closing and analysis is None
         if quantity == "epsilon":
             upper = self._upper_epsilon(value, analysis)
@@ -197,7 +197,7 @@ class Messages(Seen):
         if epsilon >= self.guarantee:
             return -math.inf
         if self.rounds > 1:
-            return self._all_rounds.log_upper(epsilon)
+            return _WORK.of(self).answer("composed", self.composed).log_upper(epsilon)
         return self.upper_end(epsilon).value
 
     def upper_theorem_at(self, epsilon: float, one: Bound) -> Theorem | None:
@@ -310,21 +310,16 @@ class Messages(Seen):
 
     def _end(self, one: Certifier, asked: EpsilonAt | LogDeltaAt, *, named: bool) -> End | None:
         """One analysis' end, found once; None where it has none here and was not named."""
-        key = one.key, asked
-        if self._found.get(key) is None and (named or key not in self._found):
+        found, key = _WORK.of(self), (one.key, asked)
+        if found.get(key) is None and (named or key not in found):
             try:
                 at_delta = isinstance(asked, EpsilonAt)
-                self._found[key] = one.epsilon(asked) if at_delta else one.log_delta(asked)
+                found[key] = one.epsilon(asked) if at_delta else one.log_delta(asked)
             except NotCertified:
                 if named:
                     raise
-                self._found[key] = None
-        return self._found[key]
-
-    @cached_property
-    def _found(self) -> dict[tuple[str, EpsilonAt | LogDeltaAt], End | None]:
-        """Ends by analysis and question; None where there is none."""
-        return {}
+                found[key] = None
+        return found[key]
 
     # ------------------------------------------------------------------------ which are asked
 
@@ -358,14 +353,10 @@ class Messages(Seen):
             yield chosen, made
 
     def _when(self, one: Analysis) -> When:
-        if one.key not in self._times:
-            self._times[one.key] = one.when(self)
-        return self._times[one.key]
-
-    @cached_property
-    def _times(self) -> dict[str, When]:
-        """When each analysis is asked, where that is known."""
-        return {}
+        found = _WORK.of(self)
+        if ("when", one.key) not in found:
+            found["when", one.key] = one.when(self)
+        return found["when", one.key]
 
     def certifier(self, key: str) -> Certifier | None:
         """One analysis; None if it does not apply or rests on what is not trusted.
@@ -378,17 +369,14 @@ class Messages(Seen):
         return made if made.end == "lower" or made.theorem.serves(self.trust) else None
 
     def _make(self, key: str) -> Certifier | NotCertified:
-        if key not in self._made:
+        """The analysis, made once, or why it does not apply."""
+        made = _WORK.of(self)
+        if key not in made:
             try:
-                self._made[key] = analysis_named(key).make(self.source, self.n)
+                made[key] = analysis_named(key).make(self.source, self.n)
             except NotCertified as error:
-                self._made[key] = error.with_traceback(None)
-        return self._made[key]
-
-    @cached_property
-    def _made(self) -> dict[str, Certifier | NotCertified]:
-        """Analyses that were made, or why they do not apply."""
-        return {}
+                made[key] = error.with_traceback(None)
+        return made[key]
 
     def uses(self, key: str) -> bool:
         """Whether the analysis is one of those that the best is taken of."""
@@ -429,14 +417,9 @@ class Messages(Seen):
         source = self.source
         if not isinstance(source, Randomizer):
             return []
-        if changed not in self._data_sets:
-            self._data_sets[changed] = several_sets(source, source.datasets(), self.n, changed)
-        return self._data_sets[changed]
-
-    @cached_property
-    def _data_sets(self) -> dict[int, list[DataSet]]:
-        """Data sets worth trying by how many users change."""
-        return {}
+        return _WORK.of(self).answer(
+            changed, lambda: several_sets(source, source.datasets(), self.n, changed)
+        )
 
     # ----------------------------------------------------------------------------- rounds
 
@@ -448,21 +431,14 @@ class Messages(Seen):
         """The same in so many rounds."""
         return replace(self, rounds=rounds)
 
-    @cached_property
-    def _all_rounds(self) -> Composed:
-        return self.composed()
-
     def composed(self, rtol: float | None = None, *, sharper: bool = True) -> Composed:
         """All its rounds; ``sharper``: by label stealing too."""
         return compose([self.as_round(sharper=sharper)], rounds=self.rounds, rtol=rtol)
 
     def as_round(self, *, sharper: bool = True) -> Round:
         """One of its rounds, to be composed with others."""
-        return self._sharper_round if sharper else self._round(sharper=False)
-
-    @cached_property
-    def _sharper_round(self) -> Round:
-        return self._round(sharper=True)
+        made = lambda: self._round(sharper=sharper)  # noqa: E731
+        return _WORK.of(self).answer(("round", sharper), made)
 
     def _round(self, *, sharper: bool) -> Round:
         uppers = [one for _, one in self.asked("upper", None)]
@@ -478,6 +454,9 @@ class Messages(Seen):
             rtol=self.rtol,
             key=(self.source, self.n, self.trust, self.rtol, sharper),
         )
+
+
+_WORK: Beside[Messages, Answers] = Beside(lambda _: Answers())
 
 
 def refuse_uncertified(analysis: str | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, Side
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Theorem
-from shuffledp.bounds.inverse import solve_epsilon
+from shuffledp.bounds.inverse import LowerEpsilon, UpperEpsilon
 from shuffledp.bounds.profile import Profile
 from shuffledp.laws.sources import Named
 
@@ -43,7 +43,7 @@ def of_pairs(
     kept: dict[Hashable, tuple[Profile, dict[str, Any]]] = {}
     for pair, witness in pairs:
         profile = Profile(pair)
-        kept.setdefault(profile.fingerprint(), (profile, witness))
+        kept.setdefault(len(pairs) == 1 or profile.fingerprint(), (profile, witness))
     profiles, witnesses = zip(*kept.values(), strict=True)
     return Pairs(key, end, theorem, assumptions, profiles, witnesses)
 
@@ -63,14 +63,11 @@ class Pairs(Certifier):
     def epsilon(self, asked: EpsilonAt) -> End:
         """Where the largest profile meets the target, certified on the side of this end."""
         upper = self.end == "upper"
-        low, high, which = solve_epsilon(
-            self.profiles,
-            math.log(asked.delta),
-            cap=asked.cap,
-            rtol=asked.rtol,
-            need_all=upper,
-            width=asked.width,
-        )
+        delta, cap, rtol, width = asked
+        solver = UpperEpsilon if upper else LowerEpsilon
+        low, high, which = solver(
+            self.profiles, math.log(delta), cap=cap, rtol=rtol, width=width
+        ).solve()
         apart = 0.0 if high == low else high / low - 1.0 if low > 0.0 else math.inf
         return self._end(high if upper else low, apart, which)
 

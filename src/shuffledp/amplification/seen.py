@@ -11,12 +11,11 @@ from shuffledp.bound import Bound, Theorem
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import Relation
 from shuffledp.rounds import Composed, Round, compose
-from shuffledp.values.described import FieldsAlone
 
 Quantity = Literal["epsilon", "delta"]
 
 
-class Seen(FieldsAlone, ABC):
+class Seen(ABC):
     """A view of the reports of n users, in some rounds; frozen dataclasses derive from it."""
 
     n: int

@@ -6,7 +6,7 @@ from functools import partial
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.outputs import Law, OutputClass
-from shuffledp.bounds.pairs import LawPair
+from shuffledp.bounds.pairs import LawPair, Laws
 
 __all__ = ["clone_pair", "stronger_clone_pair"]
 
@@ -17,7 +17,7 @@ def clone_pair(*, eps0: float, n: int) -> LawPair:
     Each other user is a clone of x0 or of x1 with probability e^-eps0/2 each; the victim's message
     is binary randomized response between the two.
     """
-    return LawPair(("clone", eps0), n, partial(_clones, eps0, stronger=False))
+    return LawPair(("clone", eps0), n, Laws(partial(_clones, eps0, stronger=False)))
 
 
 def stronger_clone_pair(*, eps0: float, n: int) -> LawPair:
@@ -25,7 +25,7 @@ def stronger_clone_pair(*, eps0: float, n: int) -> LawPair:
 
     Proved in docs/theory.md, section 5, for every eps0-LDP randomizer, adaptive ones included.
     """
-    return LawPair(("stronger-clone", eps0), n, partial(_clones, eps0, stronger=True))
+    return LawPair(("stronger-clone", eps0), n, Laws(partial(_clones, eps0, stronger=True)))
 
 
 def _clones(eps0: float, log_cut: float, *, stronger: bool) -> Law:

@@ -149,22 +149,13 @@ class CellPair:
     n: int
 
     @property
-    def key(self) -> Hashable:
-        """The source's name, and n."""
-        return self.source.name, self.n
-
-    @property
     def one_law(self) -> bool:
         """One above and one below."""
         return False
 
     def fingerprint(self) -> Hashable:
-        """The same: other eps have other cells."""
-        return self.key
-
-    def with_n(self, n: int) -> CellPair:
-        """The same law among another number of messages."""
-        return replace(self, n=n)
+        """The source's name, and n: other eps have other cells."""
+        return self.source.name, self.n
 
     def swap(self) -> CellPair:
         """The other direction."""

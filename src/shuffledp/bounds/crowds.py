@@ -18,7 +18,7 @@ from shuffledp.ball.groups import Kind, sides_of
 from shuffledp.ball.outputs import OutputClass
 from shuffledp.ball.record import Definition
 from shuffledp.bounds.data_sets import MORE_BITS, DataSet, finer, most_informative
-from shuffledp.bounds.pairs import LawPair
+from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.contour import Contour
 from shuffledp.kernel.crowd_sum import Free, Group, stealing
@@ -360,7 +360,7 @@ def common_pair(
     tables = [mechanism for mechanism, _ in groups]
     name = ("common-blanket", repr(tables), victim, pair)
     law = functools.partial(_common_law, tables, kind, victim, pair)
-    return LawPair(name, sum(count for _, count in groups), law)
+    return LawPair(name, sum(count for _, count in groups), Laws(law))
 
 
 def _common_law(

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shuffledp.arithmetic.intervals import LogInterval
-from shuffledp.bounds.pairs import End
 from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE, Profile
 from shuffledp.propose.solve import LEAST, Scale, first_epsilon, root
 
-__all__ = ["EpsilonInterval", "solve_epsilon"]
+__all__ = ["EpsilonInterval", "LowerEpsilon", "UpperEpsilon"]
 
 # Room for the rounding of logarithms of the target and of eps, relative to 1 + |log|.
 _ROUNDING = 2.0**-50
@@ -44,16 +43,8 @@ class EpsilonInterval(NamedTuple):
     which: int
 
 
-def solve_epsilon(
-    curves: Sequence[Profile],
-    log_target: float,
-    *,
-    cap: float,
-    rtol: float,
-    need_all: bool,
-    width: float | None = None,
-) -> EpsilonInterval:
-    """The eps at which the largest of the curves meets the target, certified on one side.
+class _Solver:
+    """What both ends have in common: the proposal, and the widths asked for.
 
     Parameters
     ----------
@@ -65,29 +56,22 @@ def solve_epsilon(
         delta(cap) is at most the target by the local guarantee (inf if there is none).
     rtol : float
         Requested relative width of eps.
-    need_all : bool
-        True for an upper end, which holds for every curve; False for a lower end, for which one
-        curve above the target is enough.
     width : float, optional
         Relative width of delta that will be asked for at the end that is found: taken where it is
         narrow enough, so that it costs nothing more then.
     """
-    solver = _Upper if need_all else _Lower
-    return solver(curves, log_target, min(cap, LARGEST_EPSILON), rtol, width).solve(cap)
-
-
-class _Solver:
-    """What both ends have in common: the proposal, and the widths asked for."""
 
     def __init__(
         self,
         curves: Sequence[Profile],
         log_target: float,
-        limit: float,
+        *,
+        cap: float,
         rtol: float,
-        width: float | None,
+        width: float | None = None,
     ) -> None:
-        self.curves, self.limit, self.rtol, self.width = curves, limit, rtol, width
+        limit = min(cap, LARGEST_EPSILON)
+        self.curves, self.cap, self.limit, self.rtol, self.width = curves, cap, limit, rtol, width
         self.target = log_target
         self.slack = _ROUNDING * (1.0 + abs(log_target))
         self.scale = Scale(limit)
@@ -135,12 +119,10 @@ class _Solver:
             return self.width
         return min(max(_SHARE * allowed, _NARROWEST), _WIDEST)
 
-    def bracket(self, curve: Profile, epsilon: float, width: float, end: End) -> LogInterval:
-        """The curve's bracket; remembers where it is far wider than asked."""
-        found = curve.log_delta(epsilon, width=width, end=end, target=self.target)
+    def note(self, found: LogInterval, width: float) -> None:
+        """Remember a bracket around the target that is far wider than asked."""
         if _WIDER * width < found.width < math.inf and found.low < self.target < found.high:
             self.reached = max(self.reached, found.width)
-        return found
 
     def moved(self, epsilon: float, gap: float, sign: float) -> float:
         """Where the gap to the target would be closed, and a little farther on the safe side."""
@@ -160,9 +142,12 @@ class _Solver:
             self.slope = slope if slope < -1e-6 else self.slope
 
 
-class _Upper(_Solver):
-    def solve(self, cap: float) -> EpsilonInterval:
-        """The least eps found at which every curve is certified to be at most the target."""
+class UpperEpsilon(_Solver):
+    """An eps at which every curve is certified to be at most the target."""
+
+    def solve(self) -> EpsilonInterval:
+        """The least eps found."""
+        cap = self.cap
         if cap == math.inf and any(curve.log_floor() >= self.target for curve in self.curves):
             return EpsilonInterval(LARGEST_EPSILON, math.inf, 0)
         if self._met_at_zero():
@@ -207,11 +192,16 @@ class _Upper(_Solver):
         rough = [(curve.rough_log_delta(epsilon), i) for i, curve in enumerate(self.curves)]
         worst = -math.inf
         for value, i in sorted(rough, reverse=True):
-            room = _FAR * (self.target - value)
-            asked = max(width, min(room, 0.5)) if math.isfinite(room) else LOOSE
-            high = self.bracket(self.curves[i], epsilon, asked, "upper").high
-            if high > self.target - self.slack and asked > width:
-                high = self.bracket(self.curves[i], epsilon, width, "upper").high
+            room, high = _FAR * (self.target - value), math.inf
+            loose = max(width, min(room, 0.5)) if math.isfinite(room) else LOOSE
+            for asked in dict.fromkeys((loose, min(loose, width))):
+                found = self.curves[i].log_delta(
+                    epsilon, width=asked, end="upper", target=self.target
+                )
+                self.note(found, asked)
+                high = found.high
+                if not high > self.target - self.slack:
+                    break
             if high > worst:
                 worst, self.which = high, i
             if worst > self.target - self.slack:
@@ -219,9 +209,11 @@ class _Upper(_Solver):
         return worst - self.target + self.slack
 
 
-class _Lower(_Solver):
-    def solve(self, cap: float) -> EpsilonInterval:
-        """The largest eps found at which one curve is certified to be above the target.
+class LowerEpsilon(_Solver):
+    """An eps at which one curve is certified to be above the target."""
+
+    def solve(self) -> EpsilonInterval:
+        """The largest eps found.
 
         Where the curve that seems the largest certifies nothing, the others are tried.
         """
@@ -230,17 +222,19 @@ class _Lower(_Solver):
         while left and found.low == 0.0:
             if max(self.curves[i].rough_log_delta(0.0) for i in left) < self.target - LOOSE:
                 break
-            found = self._of_one(self.proposed(left), cap)
+            found = self._of_one(self.proposed(left))
             left.remove(self.which)
         return found
 
-    def _of_one(self, epsilon: float, cap: float) -> EpsilonInterval:
+    def _of_one(self, epsilon: float) -> EpsilonInterval:
         """The end by the curve that was proposed."""
-        curve = self.curves[self.which]
+        curve, cap = self.curves[self.which], self.cap
         epsilon = min(self.moved(epsilon, 0.0, -1.0), self.nearest)
         best, value, before = 0.0, math.inf, None
         for _ in range(_TRIES):
-            found = self.bracket(curve, epsilon, self.asked(epsilon), "lower")
+            width = self.asked(epsilon)
+            found = curve.log_delta(epsilon, width=width, end="lower", target=self.target)
+            self.note(found, width)
             gap = found.low - self.target - self.slack
             if gap >= 0.0 and epsilon > best:
                 best, value = epsilon, gap

@@ -18,7 +18,7 @@ from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
 from shuffledp.ball.gains import GainLaw, blanket_gains, dataset_gains
 from shuffledp.ball.outputs import Law, OutputClass
 
-__all__ = ["Atoms", "End", "Gains", "LawPair", "Pair", "Rough"]
+__all__ = ["Atoms", "End", "Gains", "LawPair", "Laws", "Pair", "Rough"]
 
 # log of the probability beyond a first cut, of laws that are cut off; cuts are multiples of it, so
 # that one law serves many eps.
@@ -35,6 +35,34 @@ class Atoms(NamedTuple):
 
     masses: list[arb]
     gains: list[arb]
+
+
+class Laws:
+    """The laws of some inputs, each made once at its precision and cut.
+
+    Parameters
+    ----------
+    make : callable
+        log of the probability that may be cut off -> classes of outputs, at the working precision.
+    """
+
+    def __init__(self, make: Callable[[float], Law]) -> None:
+        self._make = make
+        self._made: dict[tuple[int, float | None, bool], Law] = {}
+
+    def __reduce__(self) -> tuple[type[Laws], tuple[Callable[[float], Law]]]:
+        return Laws, (self._make,)
+
+    def __call__(self, log_cut: float, *, swapped: bool = False) -> Law:
+        """Classes of outputs; ``swapped``: with x0 and x1 exchanged."""
+        for cut in (None, log_cut):
+            if (ctx.prec, cut, swapped) in self._made:
+                return self._made[ctx.prec, cut, swapped]
+        law = [_exchanged(c) for c in self(log_cut)] if swapped else self._make(log_cut)
+        # A law of which nothing is cut off is the same at every cut.
+        cut = log_cut if any(c.beyond for c in law) else None
+        self._made[ctx.prec, cut, swapped] = law
+        return law
 
 
 class Rough(NamedTuple):
@@ -73,17 +101,8 @@ class Pair(Protocol):
     """A value that makes, at the working precision, the law of one message's gain."""
 
     @property
-    def key(self) -> Hashable:
-        """Equal only for pairs of equal laws."""
-        ...
-
-    @property
     def n(self) -> int:
         """Messages in the shuffle, the victim's included."""
-        ...
-
-    def with_n(self, n: int) -> Pair:
-        """The same law among another number of messages."""
         ...
 
     def swap(self) -> Pair:
@@ -125,9 +144,8 @@ class LawPair:
         What the law is of; equal names are equal laws.
     n : int
         Messages in the shuffle.
-    law : callable
-        log of the probability that may be cut off -> classes, with their masses under x0, x1 and,
-        in a data set, x2. Made at the working precision.
+    law : Laws
+        Classes of outputs, with their masses under x0, x1 and, in a data set, x2.
     against : {"blanket", "input"}
         The reference: the blanket, or the law under x2.
     swapped : bool
@@ -136,24 +154,9 @@ class LawPair:
 
     name: Hashable
     n: int
-    law: Callable[[float], Law] = field(compare=False, repr=False)
+    law: Laws = field(compare=False, repr=False)
     against: str = "blanket"
     swapped: bool = False
-    _made: dict[tuple[int, float], Law] = field(
-        default_factory=dict, compare=False, repr=False, init=False
-    )
-
-    def __reduce__(self) -> tuple[type[LawPair], tuple[Any, ...]]:
-        return LawPair, (self.name, self.n, self.law, self.against, self.swapped)
-
-    @property
-    def key(self) -> Hashable:
-        """Name, n and direction."""
-        return self.name, self.n, self.against, self.swapped
-
-    def with_n(self, n: int) -> LawPair:
-        """The same law among another number of messages."""
-        return replace(self, n=n)
 
     def swap(self) -> LawPair:
         """The other direction."""
@@ -161,11 +164,7 @@ class LawPair:
 
     def classes(self, log_cut: float = _CUT) -> Law:
         """Classes of outputs at the working precision, in this direction."""
-        asked = (ctx.prec, log_cut)
-        if asked not in self._made:
-            law = self.law(log_cut)
-            self._made[asked] = [_exchanged(c) for c in law] if self.swapped else list(law)
-        return self._made[asked]
+        return self.law(log_cut, swapped=self.swapped)
 
     def in_floats(self, epsilon: float) -> Rough:
         """The law in floats."""
@@ -194,7 +193,7 @@ class LawPair:
         """All balls of the law, in any order of its classes."""
         law = self.classes()
         if any(c.beyond for c in law):
-            return self.key  # other cuts make other classes
+            return self.name, self.n, self.against, self.swapped  # other cuts make other classes
         rows = [tuple(map(_numbers, (c.blanket, *c.probability, *(c.level or ())))) for c in law]
         return self.n, self.against, tuple(sorted(rows))
 

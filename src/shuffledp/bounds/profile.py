@@ -233,12 +233,11 @@ class Profile:
         """
         log_error = guess + math.log(width) if guess > -math.inf else _DEEPEST
         made, n = self.pair.gains(arb(epsilon), log_error - 3.0, end, guess), self.pair.n
-        above, below = (
-            None if law is None else self._expectation(law, log_error + math.log(n))
-            for law in (made.above, None if made.below is made.above else made.below)
-        )
-        if above is not None and made.below is made.above:
-            below = above
+        log_error += math.log(n)
+        above = None if made.above is None else self._expectation(made.above, log_error)
+        below = above
+        if made.below is not made.above:
+            below = None if made.below is None else self._expectation(made.below, log_error)
         seen = (made.seen.lower(), made.seen.upper())
         both = [(x[0] / n + seen[0], x[1] / n + seen[1]) for x in (below, above) if x is not None]
         low = both[0][0] if below is not None else arb(0)
@@ -291,7 +290,7 @@ def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:
     """Ends of E (sum)_+ by contours: one, or one for each layer of the largest gain."""
     whole = Sum([Part(law.masses, np.minimum(law.gains, _LARGEST_GAIN), n, law.surplus)])
     if layers.is_one_layer(whole, law.masses, law.gains, n):
-        return _of_part(law.atoms, whole, n, log_error)
+        return _by_contours(Draws(*law.atoms, n), whole, log_error)
     _, cuts = _log_expectation(law.masses, law.gains, n, law.surplus)
     parts = layers.parts_of(law.masses, law.gains, n, law.surplus, cuts or [law.masses.size])
     low, high = arb(0), _left_out(law.atoms, parts, n)

@@ -19,7 +19,7 @@ from shuffledp._check import count, real
 from shuffledp.arithmetic.balls import arb, ctx, precision_for
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law, OutputClass, largest, rational_ball
-from shuffledp.bounds.pairs import LawPair
+from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.errors import NotCertified, rejected
 
 U = UNIT_ROUNDOFF
@@ -200,7 +200,7 @@ def _pair(labels: list[tuple[Fraction, Fraction, Fraction]], leftover: Fraction,
     if leftover < 0:
         raise rejected("leftover", float(leftover), "a mass >= 0")
     kept = tuple(label for label in labels if label[0] > 0)
-    return LawPair(("labels", kept), n, partial(_classes, kept))
+    return LawPair(("labels", kept), n, Laws(partial(_classes, kept)))
 
 
 def _classes(labels: tuple[tuple[Fraction, Fraction, Fraction], ...], log_cut: float) -> Law:

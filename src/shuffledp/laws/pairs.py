@@ -15,7 +15,7 @@ from shuffledp.ball.outputs import Law, OutputClass
 from shuffledp.ball.record import Definition
 from shuffledp.bounds.continuous import CellPair, FixedSource, LineSource
 from shuffledp.bounds.line import Line
-from shuffledp.bounds.pairs import LawPair
+from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.errors import NotCertified
 from shuffledp.laws.cells import cells_of
 from shuffledp.laws.lines import integers_of, line_of
@@ -73,8 +73,9 @@ def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: 
 
 
 def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Against) -> Pair:
-    if has_classes(randomizer, inputs, n):
-        return _class_pair(randomizer, inputs, n, against)
+    classes = _class_pair(randomizer, inputs, n, against)
+    if classes is not None:
+        return classes
     name = (randomizer, repr(inputs))
     if _line_of(randomizer, inputs) is not None:
         return CellPair(LineSource(name, partial(_line, randomizer, inputs)), n)
@@ -112,30 +113,24 @@ def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool
     n : int
         Users.
     """
-    if _are_labels(randomizer, inputs):
-        return True
-    if is_continuous(randomizer):
-        return False
-    pair = _class_pair(randomizer, tuple(inputs), n, "blanket")
-    try:
-        with ctx.workprec(precision_for(n)):
-            pair.classes(_DEEPEST)
-    except NotCertified:
-        return False
-    return True
+    return _class_pair(randomizer, tuple(inputs), n, "blanket") is not None
 
 
 def _class_pair(
     randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Against
-) -> LawPair:
-    if isinstance(randomizer, LaplaceBall) and _are_labels(randomizer, inputs):
-        return LawPair((randomizer, "labels"), n, partial(_labels, randomizer), against)
-    return LawPair((randomizer, repr(inputs)), n, partial(_made, randomizer, inputs), against)
-
-
-def _are_labels(randomizer: Randomizer, inputs: Sequence[Input]) -> bool:
-    """Whether these are the two label laws of vectors at a distance."""
-    return isinstance(randomizer, LaplaceBall) and tuple(inputs) == LABELS
+) -> LawPair | None:
+    """Classes of outputs; None where there are none, or more than are made here."""
+    if isinstance(randomizer, LaplaceBall) and inputs == LABELS:
+        return LawPair((randomizer, "labels"), n, Laws(partial(_labels, randomizer)), against)
+    if is_continuous(randomizer):
+        return None
+    pair = LawPair((randomizer, repr(inputs)), n, Laws(partial(_made, randomizer, inputs)), against)
+    try:
+        with ctx.workprec(precision_for(n)):
+            pair.classes(_DEEPEST)
+    except NotCertified:
+        return None
+    return pair
 
 
 def _labels(randomizer: LaplaceBall, log_cut: float) -> Law:
@@ -176,11 +171,11 @@ def merged_dataset_pair(
         As for ``dataset_pair``.
     """
     inputs = (x0, x1, x2)
-    if has_classes(randomizer, inputs, n):
-        whole = _class_pair(randomizer, inputs, n, "input")
-    else:
-        whole = LawPair((randomizer, repr(inputs)), n, partial(_cells, randomizer, inputs), "input")
-    return LawPair(("merged", whole.name), n, partial(_merged, whole), "input")
+    whole = _class_pair(randomizer, inputs, n, "input")
+    if whole is None:
+        cells = Laws(partial(_cells, randomizer, inputs))
+        whole = LawPair((randomizer, repr(inputs)), n, cells, "input")
+    return LawPair(("merged", whole.name), n, Laws(partial(_merged, whole)), "input")
 
 
 def _merged(whole: LawPair, log_cut: float) -> Law:
@@ -205,7 +200,8 @@ def message_pair(one: MessagePair) -> LawPair:
         The protocol, how many messages are in the shuffle, and the direction.
     """
     name = ("messages", one.protocol)
-    return LawPair(name, one.messages, partial(_messages, one.protocol), "input", one.swapped)
+    law = Laws(partial(_messages, one.protocol))
+    return LawPair(name, one.messages, law, "input", one.swapped)
 
 
 def _messages(protocol: Definition, log_cut: float) -> Law:

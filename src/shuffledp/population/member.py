@@ -15,7 +15,7 @@ from shuffledp.ball.groups import kinds_of
 from shuffledp.bound import Bound, Theorem
 from shuffledp.bounds.crowds import Certified, Stealing, common_pair, crowd_sets
 from shuffledp.bounds.data_sets import Best, DataSet, lower_epsilon, lower_log_delta
-from shuffledp.bounds.inverse import solve_epsilon
+from shuffledp.bounds.inverse import UpperEpsilon
 from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.population.curve import CrowdCurve
 from shuffledp.randomizers import Duchi, Randomizer
@@ -109,10 +109,8 @@ class Member:
         profiles = self._blankets()
         if profiles and self._may_win(least.value, math.log(delta)):
             # The largest of all pairs.
-            bracket = solve_epsilon(
-                profiles, math.log(delta), cap=cap, rtol=self.rtol, need_all=True
-            )
-            found.append(self._by_blanket(bracket.high))
+            solver = UpperEpsilon(profiles, math.log(delta), cap=cap, rtol=self.rtol)
+            found.append(self._by_blanket(solver.solve().high))
         return min(found, key=lambda one: one.value)
 
     def _may_win(self, epsilon: float, log_delta: float) -> bool:

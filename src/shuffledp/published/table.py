@@ -10,7 +10,7 @@ import numpy as np
 
 from shuffledp.bound import Theorem
 from shuffledp.bounds.continuous import CellPair
-from shuffledp.bounds.inverse import solve_epsilon
+from shuffledp.bounds.inverse import LowerEpsilon, UpperEpsilon
 from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.bounds.variation_ratio import published_pair, published_reason
 from shuffledp.errors import NotCertified
@@ -191,7 +191,8 @@ def _of_pairs(pairs: Sequence[Pair], cap: float, warning: str, *, lower: bool) -
     rtol = _OF_CELLS if any(isinstance(pair, CellPair) for pair in pairs) else _OF_CLASSES
 
     def epsilon_at(delta: float) -> float:
-        found = solve_epsilon(profiles, math.log(delta), cap=cap, rtol=rtol, need_all=not lower)
+        solver = LowerEpsilon if lower else UpperEpsilon
+        found = solver(profiles, math.log(delta), cap=cap, rtol=rtol).solve()
         return found.low if lower else found.high
 
     def log_delta_at(epsilon: float) -> float:

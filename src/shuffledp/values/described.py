@@ -127,17 +127,6 @@ def by_name(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
-class FieldsAlone:
-    """A frozen dataclass whose copies and pickles hold its fields, nothing worked out of them.
-
-    What is worked out is a ``cached_property``: a function of the fields, or of the fields and a
-    question. It lives as long as the value, and equality does not see it.
-    """
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
-
-
 class ByContent:
     """A frozen dataclass with arrays or mappings in it: equal, and hashed, by what these hold.
 
