@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from shuffledp import theorems
 from shuffledp.amplification import words
 from shuffledp.amplification.end import Certifier, Side
-from shuffledp.amplification.one_bit import has_one_bit, one_bit
+from shuffledp.amplification.one_bit import one_bit
 from shuffledp.amplification.pairs import Pairs, of_pairs
 from shuffledp.amplification.stealing import (
     has_lone_jumps,
@@ -218,7 +218,8 @@ def _local(source: Source, n: int) -> Certifier:
 
 
 def _one_bit_reports(asked: Asked) -> When:
-    return "always" if has_one_bit(asked.source) else "never"
+    source = asked.source
+    return "always" if isinstance(source, Randomizer) and source.one_bit() is not None else "never"
 
 
 def _stealing_is_worth_it(asked: Asked) -> When:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
-from weakref import WeakValueDictionary
+from functools import lru_cache
+from typing import Any
 
 from shuffledp import theorems
 from shuffledp.amplification import words
@@ -16,7 +16,6 @@ from shuffledp.bounds.profile import LOOSE
 from shuffledp.errors import NotCertified
 from shuffledp.laws.sources import Source, refuse_protocol
 from shuffledp.randomizers import Randomizer
-from shuffledp.values.work import Beside
 
 # Reports of the rarer kind up to which rounds rest on the search, which asks for hundreds of its
 # values: with 237 two rounds' ends are .03 % apart in place of .17, with 119 .9 % in place of 3.5.
@@ -31,7 +30,7 @@ class OneBit(Certifier):
 
     def epsilon(self, asked: EpsilonAt) -> End:
         """An eps that was evaluated and is certified for this end."""
-        curve = _SEARCHED.of(self.supremum)
+        curve = self.supremum.curve
         find = curve.upper if self.end == "upper" else curve.lower
         found = find(math.log(asked.delta), rtol=asked.rtol, cap=asked.cap)
         apart = found.width if self.end == "upper" and math.isfinite(found.width) else None
@@ -39,7 +38,7 @@ class OneBit(Certifier):
 
     def log_delta(self, asked: LogDeltaAt) -> End:
         """The end at this eps."""
-        curve = _SEARCHED.of(self.supremum)
+        curve = self.supremum.curve
         point = curve.point(asked.epsilon, width=asked.width)
         if self.end == "lower":
             return self._found(curve, point.log_low, point, None)
@@ -56,7 +55,7 @@ class OneBit(Certifier):
 
         There delta does not fall to nothing. Nor where label stealing is as good and quicker.
         """
-        curve = _SEARCHED.of(self.supremum)
+        curve = self.supremum.curve
         many = self.supremum.n * curve.rarest > _MOST_IN_ROUNDS
         return None if many or curve.tells else self.supremum
 
@@ -81,55 +80,40 @@ class OneBitSupremum:
 
     mechanism: Randomizer
     n: int
-    slow: ClassVar[bool] = True
 
     @property
-    def slow_to_read(self) -> bool:
-        """A verifier takes some tenths of a second for a value."""
-        return False
+    def curve(self) -> Curve:
+        """What was searched until now."""
+        return _searched(self.mechanism, self.n)
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """Both ends at eps >= 0, about a relative ``width`` of delta apart."""
-        found = _SEARCHED.of(self).point(epsilon, width=width)
+        found = self.curve.point(epsilon, width=width)
         return LogInterval(found.log_low, found.log_high)
 
     def rough_log_delta(self, epsilon: float) -> float:
         """Of the data sets whose others hold the same value."""
-        return _SEARCHED.of(self).alike(epsilon)
+        return self.curve.alike(epsilon)
 
     def log_floor(self) -> float:
         """No bit tells the victim's value: delta falls to nothing."""
         return -math.inf
 
 
-# Both ends come of the same searches: they share a curve as long as they live.
-_CURVES: WeakValueDictionary[tuple[Randomizer, int], Curve] = WeakValueDictionary()
-
-
-def _curve(one: OneBitSupremum) -> Curve:
-    key = (one.mechanism, one.n)
-    found = _CURVES.get(key)
-    if found is None:
-        bits = one.mechanism.one_bit()
-        if bits is None:
-            raise ValueError("mechanism: wanted one with two outputs")
-        found = _CURVES[key] = Curve(bits, one.n)
-    return found
-
-
-_SEARCHED: Beside[OneBitSupremum, Curve] = Beside(_curve)
-
-
-def has_one_bit(source: Source) -> bool:
-    """Whether it is a mechanism of one-bit reports whose inputs' laws differ."""
-    return isinstance(source, Randomizer) and source.one_bit() is not None
+# Both ends come of the same searches.
+@lru_cache(maxsize=16)
+def _searched(mechanism: Randomizer, n: int) -> Curve:
+    bits = mechanism.one_bit()
+    if bits is None:
+        raise ValueError("mechanism: wanted one with two outputs")
+    return Curve(bits, n)
 
 
 def one_bit(end: Side, source: Source, n: int) -> OneBit:
     """One end of the largest delta of all data sets; NotCertified for all other mechanisms."""
     key = "binary-exact" if end == "upper" else "binary-exact-lower"
     refuse_protocol(source, key)
-    if not isinstance(source, Randomizer) or not has_one_bit(source):
+    if not isinstance(source, Randomizer) or source.one_bit() is None:
         msg = f"analysis = {key!r}: wanted a randomizer with two outputs, whose inputs' laws differ"
         raise NotCertified(msg)
     supremum, assumed = OneBitSupremum(source, n), words.of_all(source)

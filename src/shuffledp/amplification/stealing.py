@@ -105,11 +105,6 @@ class StealingCurve:
     source: Stolen
     n: int
 
-    @property
-    def many(self) -> bool:
-        """A reader computes the same sums."""
-        return False
-
     def log_upper(self, epsilon: float) -> float:
         """Certified upper bound of log delta at eps >= 0, 0 where there is none."""
         found = self._bounded(epsilon)

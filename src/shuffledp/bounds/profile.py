@@ -259,7 +259,11 @@ class Profile:
             draws = Draws(*atoms, n)
             low, high = two_atoms(draws) if len(atoms.gains) == 2 else by_counts([draws])
         else:
-            low, high = _by_layers(law, n, log_error)
+            whole = Sum([Part(law.masses, np.minimum(law.gains, _LARGEST_GAIN), n, law.surplus)])
+            if layers.is_one_layer(whole, law.masses, law.gains, n):
+                low, high = _by_contours(Draws(*law.atoms, n), whole, log_error)
+            else:
+                low, high = _by_layers(law, n, log_error)
         return low.max(mean.max(arb(0)).lower()), high.min(cap.upper())
 
 
@@ -287,10 +291,7 @@ def _far_lows_raised(law: Atoms, n: int) -> Atoms:
 
 
 def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:
-    """Ends of E (sum)_+ by contours: one, or one for each layer of the largest gain."""
-    whole = Sum([Part(law.masses, np.minimum(law.gains, _LARGEST_GAIN), n, law.surplus)])
-    if layers.is_one_layer(whole, law.masses, law.gains, n):
-        return _by_contours(Draws(*law.atoms, n), whole, log_error)
+    """Ends of E (sum)_+ by contours, one for each layer of the largest gain."""
     _, cuts = _log_expectation(law.masses, law.gains, n, law.surplus)
     parts = layers.parts_of(law.masses, law.gains, n, law.surplus, cuts or [law.masses.size])
     low, high = arb(0), _left_out(law.atoms, parts, n)

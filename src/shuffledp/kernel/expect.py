@@ -51,7 +51,7 @@ def expect(
     offset = arb(0) if shift is None else shift
     kernel = Kernel(contour, gap)
     sums = [summand.tilted(kernel.alpha) for summand in draws]
-    log_scale = total(x.log_scale for x in sums) - kernel.alpha * offset
+    log_scale = total([x.log_scale for x in sums]) - kernel.alpha * offset
     nodes = Nodes(kernel, contour, sums, work)
     above, smoothing = _trapezoidal(kernel, nodes, sums, offset)
     scale = log_scale.exp()
@@ -62,10 +62,8 @@ def expect(
         for summand in draws:
             mass *= summand.mass_at_zero()
         upper -= mass * kernel.h / (2 * arb.pi()).sqrt()
-    aliases = total(
-        _aliases(kernel, contour, draws, arb(tilt), offset)
-        for tilt in (contour.below, contour.above)
-    )
+    aliases = _aliases(kernel, contour, draws, arb(contour.below), offset)
+    aliases += _aliases(kernel, contour, draws, arb(contour.above), offset)
     lower = scale * (above - smoothing - nodes.left_out) - aliases
     return lower.lower(), upper.upper()
 
@@ -74,7 +72,7 @@ def _trapezoidal(
     kernel: Kernel, nodes: Nodes, sums: Sequence[TiltedSum], shift: arb
 ) -> tuple[arb, arb]:
     """Sum over the nodes for the payoff above, and what the one below has less."""
-    above, less, drift = arb(0), arb(0), total(x.drift for x in sums) - shift
+    above, less, drift = arb(0), arb(0), total([x.drift for x in sums]) - shift
     places = (first + k for first in nodes.starts for k in range(BLOCK))
     for j, value in zip(places, nodes.values(sums), strict=True):
         t = nodes.step * j
@@ -93,6 +91,6 @@ def _aliases(
     kernel: Kernel, contour: Contour, draws: Sequence[Summand], tilt: arb, shift: arb
 ) -> arb:
     """Bound of all aliases on one side, by f(y) <= C(b) e^(b y) at a tilt b."""
-    log_moment = total(summand.log_moment(tilt) for summand in draws) - tilt * shift
+    log_moment = total([summand.log_moment(tilt) for summand in draws]) - tilt * shift
     ratio = (-abs(tilt - kernel.alpha) * arb(contour.period)).exp()
     return log_moment.exp() * kernel.peak(tilt) * ratio / (1 - ratio)

@@ -31,11 +31,6 @@ class CrowdCurve:
     upper: Callable[[float], float] = field(repr=False)
     own: Sharper | None = field(repr=False)
 
-    @property
-    def many(self) -> bool:
-        """Whether the own group looks at many types together."""
-        return self.own is not None and self.own.many
-
     def log_upper(self, epsilon: float) -> float:
         """Certified upper bound of log delta at eps >= 0, 0 where there is none.
 

@@ -56,11 +56,6 @@ class Source(Protocol):
 class Sharper(Protocol):
     """Upper values of a curve alone, at each eps from a bound that has no bracket of its own."""
 
-    @property
-    def many(self) -> bool:
-        """Whether many types are looked at together, which a reader does in its own way."""
-        ...
-
     def log_upper(self, epsilon: float) -> float:
         """Certified upper bound of log delta at eps >= 0, 0 where it has none."""
         ...

@@ -25,9 +25,6 @@ from shuffledp.rounds.total import losses_of
 _ROOM, _ROOM_SLOW = 2e-4, 2e-3
 # Of that, what is left for the reader.
 _SEEN = 0.25
-# Where a reader of a sharper bound covers a continuum of inputs with a coarser grid of its own; and
-# where many types are told apart by moments, which may be sharper than a reader's sum by 1e-3.
-_ROOM_COVERED, _ROOM_MANY, _SEEN_COVERED = 1e-2, 3e-3, 0.75
 # The last dot of an upper end lies that far beyond eps0.
 _BEYOND_EPS0 = 1.0 + 2.0**-36
 # Dots of a lower end stay that far below eps0, where a curve is 0 all at once.
@@ -116,9 +113,6 @@ def stated(
     """
     bound = _AsRead(part.sharper) if sharper and part.sharper is not None else None
     room = _ROOM_SLOW if part.slow else _ROOM
-    nearer = room
-    if bound is not None and bound.many:
-        room = _ROOM_COVERED if part.slow else _ROOM_MANY
     asked = replace(part, groups=[part.groups[0]], sharper=bound, key=("stated", part.key))
     plan = Plan([(asked, rounds)], part.rtol)
     places, curve = plan.for_target(0, log_target, 1.0), asked.curve()
@@ -136,8 +130,7 @@ def stated(
     values = [known[e] for e in dots]
     free: tuple[list[dict[str, Any]] | None, ...] = ()
     if bound is not None:
-        left = _SEEN_COVERED * room if bound.many else _SEEN * room
-        free = tuple(_seen(part, bound, e, known[e], left) for e in dots)
+        free = tuple(_seen(part, bound, e, known[e], _SEEN * room) for e in dots)
     made = StatedRound(
         label=part.label,
         relation=part.relation,
@@ -153,7 +146,7 @@ def stated(
         values=tuple(values),
         free=free,
     )
-    return _with_lower(made, part, places, nearer) if lower else made
+    return _with_lower(made, part, places, room) if lower else made
 
 
 def _with_lower(made: StatedRound, part: Round, places: Places, room: float) -> StatedRound:
@@ -203,11 +196,6 @@ class _AsRead:
         """What the numbers give; 0 where there are none."""
         found = self.reproduced(epsilon)
         return 0.0 if found is None else found[0]
-
-    @property
-    def many(self) -> bool:
-        """Whether many types are looked at together."""
-        return self._bound.many
 
     def rough(self, epsilon: float) -> float:
         """The bound's own."""

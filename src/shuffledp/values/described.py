@@ -97,8 +97,7 @@ def refuse_unnamed(
 ) -> None:
     """Raise ParameterError where more is given without a name than may be; it says the names."""
     parameters = [p for p in signature.parameters.values() if p.name != "self"]
-    named_only = {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
-    free = [p.name for p in parameters if p.kind not in named_only]
+    free = _unnamed(signature)
     if len(args) <= len(free) or any(
         p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters
     ):
@@ -114,14 +113,23 @@ def refuse_unnamed(
     raise ParameterError(msg)
 
 
+def _unnamed(signature: inspect.Signature) -> list[str]:
+    """Parameters that need no name."""
+    named_only = {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
+    parameters = signature.parameters.values()
+    return [p.name for p in parameters if p.kind not in named_only and p.name != "self"]
+
+
 def by_name(function: Callable[P, R]) -> Callable[P, R]:
     """A function or method whose keywords are named where they are left out."""
     signature = inspect.signature(function)
     method = next(iter(signature.parameters), "") == "self"
+    free = len(_unnamed(signature)) + method
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        refuse_unnamed(function.__name__, signature, args[1:] if method else args, kwargs)
+        if len(args) > free:
+            refuse_unnamed(function.__name__, signature, args[1:] if method else args, kwargs)
         return function(*args, **kwargs)
 
     return checked
