@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from shuffledp import theorems
-from shuffledp.accounts.crossing import crossing
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.bounds.shufflers import (
@@ -25,6 +24,7 @@ from shuffledp.bounds.shufflers import (
     log_mixed,
 )
 from shuffledp.errors import NotCertified
+from shuffledp.propose.search import least_epsilon
 from shuffledp.propose.steps import steps_of
 from shuffledp.values.work import Answers, Beside
 
@@ -92,14 +92,15 @@ class Widened:
         log_target -= 2.0 * math.ulp(log_target)
         # One user's curve is wanted at smaller deltas: factors of at most e^eps stand before them.
         curve = self._curve(log_target - 4.0 - 2.0 * min(one.upper, 50.0) * self.changed)
-        found = crossing(
+        found = least_epsilon(
             lambda epsilon: self._upper(curve, epsilon),
             log_target,
             start=max(one.upper, 1e-9) * self.changed,
             cap=min(self.guarantee, _LARGEST_EPSILON),
             rtol=self.one.several_rtol(1 if self.recomputed else self.changed),
         )
-        upper, width = (self.guarantee, None) if found is None else found
+        upper = self.guarantee if found is None else found.value
+        apart = None if found is None or found.beyond is None else upper / found.beyond - 1.0
         lower = one
         if self.changed > 1 and not self.recomputed and one.lower < upper:
             cap = min(upper, _LARGEST_EPSILON)
@@ -109,8 +110,7 @@ class Widened:
                 lower = _raised(replace(one, **ends), more[1])
         refuse_contradiction(lower.lower, upper)
         ends = {"lower": min(lower.lower, upper), "upper": upper}
-        width = width if width is None or math.isfinite(width) else None
-        return self._resting(replace(lower, **ends, upper_width=width), upper, one, curve)
+        return self._resting(replace(lower, **ends, upper_width=apart), upper, one, curve)
 
     def _delta(self, epsilon: float, one: Bound) -> Bound:
         curve = self._curve(_DEEP)

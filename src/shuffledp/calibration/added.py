@@ -8,10 +8,10 @@ from typing import Any
 from shuffledp import _check
 from shuffledp.accounts import Account, shuffle
 from shuffledp.calibration.result import Calibration
-from shuffledp.calibration.search import search
 from shuffledp.calibration.target import NEAR, Target
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import Relation
+from shuffledp.propose.search import search
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.values.described import by_name
 from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE, AddedNoise

@@ -9,12 +9,12 @@ from typing import Any
 from shuffledp import _check
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.calibration.result import Calibration
-from shuffledp.calibration.search import search
 from shuffledp.calibration.solve import calibrate
 from shuffledp.calibration.target import Target
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import message_pair
 from shuffledp.multimessage import MessagePair, MultiMessage
+from shuffledp.propose.search import search
 from shuffledp.values.described import by_name
 
 # Relative widths of delta that are asked for until it is decided whether the target is met.

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.calibration.search import Crossing
 from shuffledp.calibration.target import Source, Target
+from shuffledp.propose.search import Crossing
 from shuffledp.values.described import ByContent
 
 

@@ -16,10 +16,10 @@ from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.calibration.counts import unreachable
 from shuffledp.calibration.result import Calibration
-from shuffledp.calibration.search import first_good, search, towards
 from shuffledp.calibration.target import NEAR, Accounted, Source, Target, is_quick
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism import Mechanism
+from shuffledp.propose.search import first_good, search, towards
 from shuffledp.rounds import one_round_target
 from shuffledp.values.described import by_name
 

@@ -10,12 +10,12 @@ from shuffledp._check import Trust
 from shuffledp.accounts import shuffle
 from shuffledp.bound import outward
 from shuffledp.calibration import calibrate, meeting
-from shuffledp.calibration.search import search
 from shuffledp.calibration.target import Target as Goal
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import is_continuous
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.tasks import Option, Source
+from shuffledp.propose.search import search
 from shuffledp.rounds import compose, stated
 
 # Relative width of eps: continuous outputs take a hundred times as long.

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from shuffledp import _check, theorems
 from shuffledp._check import Trust, exact
-from shuffledp.accounts.crossing import crossing
 from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, bound_of
 from shuffledp.amplification.pairs import Pairs
 from shuffledp.amplification.seen import Quantity
@@ -25,6 +24,7 @@ from shuffledp.neighbours import (
     Relation,
     ReplaceSpecial,
 )
+from shuffledp.propose.search import least_epsilon
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source
@@ -401,8 +401,8 @@ class OfCurve(Certifier):
         target = math.log(asked.delta)
         # The target is a logarithm that was rounded: it is taken to be a few of its digits less.
         target -= _ROUNDED * (1.0 + abs(target))
-        found = crossing(self._high, target, start=1.0, cap=asked.cap, rtol=asked.rtol)
-        return self._end(math.inf if found is None else found[0])
+        found = least_epsilon(self._high, target, start=1.0, cap=asked.cap, rtol=asked.rtol)
+        return self._end(math.inf if found is None else found.value)
 
     def log_delta(self, asked: LogDeltaAt) -> End:
         """The curve there."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from shuffledp.errors import NotCertified, ParameterError
 
-__all__ = ["Crossing", "first_good", "search", "towards"]
+__all__ = ["Crossing", "first_good", "least_epsilon", "search", "towards"]
 
 Upper = Callable[[float], float]
 
@@ -25,6 +25,8 @@ _STRIDE, _NEAR, _WIDE = 2.0, 1.1, 1.5
 _PATIENCE = 2
 # How far beside the chord's crossing to look: a share of the bracket, and less of narrow ones.
 _ASIDE, _BENT = 0.02, 0.25
+# Where eps is looked for down to; and which share of the width wanted two eps are apart at the end.
+_SMALLEST, _SHARE_OF_WIDTH = 1e-12, 0.2
 # How near estimates are worth asking for.
 _PROPOSED = 1e-2
 
@@ -98,6 +100,34 @@ def search(
     if bad is not None:
         good, bad = _narrowed(met, seen, log_target, good, bad, apart, whole=whole)
     return Crossing(good, seen[good], bad, None if bad is None else seen[bad])
+
+
+def least_epsilon(
+    log_upper: Upper, log_target: float, *, start: float, cap: float, rtol: float
+) -> Crossing | None:
+    """About the least eps that meets a target; None where none up to the cap does.
+
+    Parameters
+    ----------
+    log_upper : callable
+        eps -> certified upper end of log delta; falls in eps up to its own width.
+    log_target : float
+        What is to be met.
+    start : float
+        Where to begin, > 0.
+    cap : float
+        No eps beyond it is tried: what is known without.
+    rtol : float
+        Relative width wanted.
+    """
+    return search(
+        log_upper,
+        log_target,
+        private=cap,
+        open_end=_SMALLEST,
+        apart=_SHARE_OF_WIDTH * rtol,
+        start=start,
+    )
 
 
 def _proposed(
