@@ -159,7 +159,7 @@ class Account(Accountant):
     def bound(self, quantity: Quantity, value: float, *, analysis: str | None = None) -> Bound:
         """eps at a delta, or delta at an eps: for programs, which have the question as a value."""
         if analysis is not None:
-            return self._messages("analysis", analysis).by_analysis(quantity, value, analysis)
+            return self._messages("analysis", analysis).bound(quantity, value, analysis=analysis)
         if self.is_plain:
             return self.seen.bound(quantity, value)
         one = self.changed == 1 and not self.shuffler.distance

@@ -140,7 +140,20 @@ def analyses() -> tuple[Analysis, ...]:
 
 
 def analysis_named(key: str) -> Analysis:
-    """The analysis with this key; ParameterError names the known ones."""
+    """The analysis with this key.
+
+    Raises
+    ------
+    ParameterError
+        If there is none; it names the known ones.
+    NotCertified
+        If it is a published formula of which no end is known.
+    """
+    if isinstance(key, str) and key in UNCERTIFIED:
+        msg = (
+            f"analysis = {key!r}: no bound ({FORMULAS[key].validity}); `estimate` gives its number"
+        )
+        raise NotCertified(msg)
     if not isinstance(key, str) or key not in _BY_KEY:
         raise rejected("analysis", key, "one of " + ", ".join(_BY_KEY))
     return _BY_KEY[key]

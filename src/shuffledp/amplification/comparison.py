@@ -203,8 +203,8 @@ def _row(accountant: Messages, analysis: Analysis | Formula, delta: float, *, sl
     for end, certified in attempts:
         started = time.process_time()
         try:
-            asked = fresh.by_analysis if certified else fresh.estimate
-            found = asked("epsilon", delta, analysis.key)
+            asked = fresh.bound if certified else fresh.estimate
+            found = asked("epsilon", delta, analysis=analysis.key)
         except NotCertified as error:
             note = str(error)
             continue

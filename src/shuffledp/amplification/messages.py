@@ -118,7 +118,9 @@ class Messages(Seen):
             if analysis is not None:
                 raise rejected("analysis", analysis, "none with rounds: the best is composed")
             return _WORK.of(self).answer("composed", self.composed).bound(quantity, value)
-        closing = closing and analysis is None
+        if analysis is not None:
+            _ = analysis_named(analysis)  # one of which an end is known
+            closing = False
         if quantity == "epsilon":
             upper = self._upper_epsilon(value, analysis)
             lower, upper = self._lower_epsilon(value, upper, analysis, closing=closing)
@@ -128,25 +130,20 @@ class Messages(Seen):
             at, wanted = {"epsilon": value, "n": self.n}, self.width
         return bound_of(quantity, lower, upper, at=at, relation=self.relation, wanted=wanted)
 
-    def by_analysis(self, quantity: Quantity, value: float, key: str) -> Bound:
-        """Both ends by one analysis; NotCertified where it gives no bound."""
-        refuse_uncertified(key)
-        return self.bound(quantity, value, analysis=key)
-
-    def estimate(self, quantity: Quantity, value: float, key: str) -> Estimate:
+    def estimate(self, quantity: Quantity, value: float, analysis: str) -> Estimate:
         """An analysis' number without its certificate."""
         if self.rounds > 1:
-            raise rejected("analysis", key, "none with rounds: the best is composed")
-        if key in FORMULAS:
+            raise rejected("analysis", analysis, "none with rounds: the best is composed")
+        if analysis in FORMULAS:
             cap = self._local_epsilon(value) if quantity == "epsilon" else math.inf
-            return FORMULAS[key].estimate(self.source, quantity, value, n=self.n, cap=cap)
-        analysis = analysis_named(key)
-        bound, lower = self.bound(quantity, value, analysis=key), analysis.end == "lower"
+            return FORMULAS[analysis].estimate(self.source, quantity, value, n=self.n, cap=cap)
+        named = analysis_named(analysis)
+        bound, lower = self.bound(quantity, value, analysis=analysis), named.end == "lower"
         return Estimate(
             quantity,
             bound.lower if lower else bound.upper,
-            analysis.theorem.title,
-            analysis.theorem.source,
+            named.theorem.title,
+            named.theorem.source,
             at=bound.at,
             log_value=bound.log_lower if lower else bound.log_upper,
         )
@@ -457,13 +454,3 @@ class Messages(Seen):
 
 
 _WORK: Beside[Messages, Answers] = Beside(lambda _: Answers())
-
-
-def refuse_uncertified(analysis: str | None) -> None:
-    """NotCertified for a published formula of which no end is known."""
-    if analysis in UNCERTIFIED:
-        msg = (
-            f"analysis = {analysis!r}: no bound ({FORMULAS[analysis].validity}); "
-            "`estimate` gives its number"
-        )
-        raise NotCertified(msg)

@@ -11,7 +11,7 @@ import numpy as np
 
 from shuffledp import theorems
 from shuffledp.amplification.end import End, LogDeltaAt, bound_of
-from shuffledp.amplification.messages import GAP, Messages, refuse_uncertified
+from shuffledp.amplification.messages import GAP, Messages
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import log_above
 from shuffledp.bound import Bound, Theorem
@@ -44,7 +44,6 @@ def profile(best: Messages, epsilons: Sequence[float], analysis: str | None) -> 
     analysis : str, optional
         One analysis alone in place of the best of all.
     """
-    refuse_uncertified(analysis)
     if len(epsilons) < _FEWEST or best.rounds > 1:
         return [best.bound("delta", e, analysis=analysis) for e in epsilons]
     inside = sorted({e for e in epsilons if e < best.eps0})
