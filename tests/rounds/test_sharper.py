@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 import shuffledp as sd
 from shuffledp.amplification.analyses import analysis_named
+from shuffledp.amplification.end import LogDeltaAt
 from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.rounds import round_of
 from shuffledp.amplification.stealing import StealingCurve
@@ -125,7 +126,7 @@ def test_shared_free_numbers_lose_little_and_depend_on_no_history(randomizer):
     assert values == [again.log_upper(eps) for eps in reversed(points)][::-1]
     assert all(x > y for x, y in itertools.pairwise(values))
     for eps, value in zip(points[1:], values[1:], strict=True):
-        assert value == pytest.approx(side.log_delta(eps, width=1e-3).value, abs=0.02)
+        assert value == pytest.approx(side.log_delta(LogDeltaAt(eps, 1e-3)).value, abs=0.02)
         assert curve.rough(eps) == pytest.approx(value, abs=0.08)
 
 

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 import shuffledp as sd
 from shuffledp import theorems
+from shuffledp.amplification.end import EpsilonAt
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.neighbours import AddOrRemove, ReplaceSpecial
 from shuffledp.training.account import OfCurve
@@ -235,4 +236,4 @@ def test_eps_of_an_epoch_meets_delta_and_not_only_its_rounded_logarithm(delta):
             return LogInterval(-math.inf, 0.0 if epsilon < 1.0 else level)
 
     end = OfCurve("batches", "upper", theorems.SHUFFLED_BATCHES, (), curve=Steps(), witness={})
-    assert end.epsilon(delta, cap=math.inf, rtol=1e-4, width=None).value >= 2.0
+    assert end.epsilon(EpsilonAt(delta, math.inf, 1e-4)).value >= 2.0
