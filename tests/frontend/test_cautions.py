@@ -1,8 +1,8 @@
 """Named warnings: when each is said, on which side of its threshold, and how it is switched off."""
 
 import json
-import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +15,8 @@ from shuffledp.deployment import DeploymentFile, account
 from shuffledp.deployment.accounting import Account, Situation
 from shuffledp.deployment.files import parse
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.review import BY_DEFAULT, NAMES, Case, cautions, check_names, judged, verdict_of
+from shuffledp.review import BY_DEFAULT, NAMES, cautions, check_names, judged, verdict_of
+from shuffledp.review.claims import Ends
 
 TABLE = {
     "title": "A test",
@@ -146,9 +147,14 @@ def test_a_target_is_met_by_upper_ends_and_missed_by_lower_ones(limit, now, mini
     assert verdict_of(claimed(table, now, (9.0, 9.0), minimum)).kind == kind
 
 
+def case(name, lower, upper):
+    low, high = SimpleNamespace(value=lower, log=None), SimpleNamespace(value=upper, log=None)
+    return name, Ends(None, "epsilon", high, low, high)
+
+
 def test_what_a_verdict_says():
     target = parse(changed(target={"at_most": 0.5}), where="t").target
-    small, big = Case("now", 0.1, 0.2000001), Case("minimum batch", 0.3000009, 0.6000001)
+    small, big = case("now", 0.1, 0.2000001), case("minimum batch", 0.3000009, 0.6000001)
 
     def words(*cases):
         return judged(target, cases).words
@@ -157,12 +163,12 @@ def test_what_a_verdict_says():
     assert words(small, big) == (
         "eps <= 0.600001 (minimum batch), and eps >= 0.3; wanted at most 0.5"
     )
-    assert words(small, Case("minimum batch", 0.25, math.inf)) == (
+    assert words(small, case("minimum batch", 0.25, None)) == (
         "no finite upper end (minimum batch), and eps >= 0.25; wanted at most 0.5"
     )
-    far = Case("now", 0.7000009, 0.8), Case("minimum batch", 0.9000009, math.inf)
+    far = case("now", 0.7000009, 0.8), case("minimum batch", 0.9000009, None)
     assert words(*far) == "eps >= 0.9 (minimum batch), wanted at most 0.5"
-    assert [judged(target, [case]).title for case in (small, big, far[0])] == [
+    assert [judged(target, [one]).title for one in (small, big, far[0])] == [
         "Target met",
         "Target not shown to be met",
         "Target missed",

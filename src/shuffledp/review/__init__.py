@@ -13,13 +13,12 @@ from shuffledp.review.entry import Entry
 from shuffledp.review.html import to_html
 from shuffledp.review.markdown import to_markdown
 from shuffledp.review.meaning import local_of
-from shuffledp.review.verdict import Case, Verified, judged
+from shuffledp.review.verdict import Verified, judged
 
 __all__ = [
     "BY_DEFAULT",
     "NAMES",
     "Audited",
-    "Case",
     "Caution",
     "Entry",
     "Verified",

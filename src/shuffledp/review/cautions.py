@@ -6,7 +6,6 @@ changed by any: its numbers hold, and the question is whether they are what some
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,7 +24,7 @@ from shuffledp.review.claims import (
     worst,
 )
 from shuffledp.review.meaning import odds, percent, right_guesses
-from shuffledp.review.verdict import Case, judged
+from shuffledp.review.verdict import judged
 
 # What each is about; in the order in which they are said.
 NAMES = {
@@ -101,14 +100,12 @@ def verdict_of(certificate: Any) -> Any:
 
     It is held against the ends where the shuffler works.
     """
-    cases = []
-    for one in certificate.members:
-        for ends in released(one):
-            upper = math.inf if ends.upper.value is None else ends.upper.value
-            name = f"group {one.group}" if certificate.crowd else ends.scenario.name
-            lower = ends.lower.value or 0.0
-            cases.append(Case(name, lower, upper, ends.lower.log, ends.upper.log))
-    return judged(certificate.deployment.content.target, cases)
+    found = [
+        (f"group {one.group}" if certificate.crowd else ends.scenario.name, ends)
+        for one in certificate.members
+        for ends in released(one)
+    ]
+    return judged(certificate.deployment.content.target, found)
 
 
 def _target(certificate: Any) -> Caution | None:

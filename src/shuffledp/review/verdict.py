@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shuffledp.bound import shown_end
-from shuffledp.review.claims import DIGITS, WORDS
+from shuffledp.review.claims import WORDS, Ends, height
 
 Kind = Literal["met", "missed", "open"]
 _TITLES: dict[Kind, str] = {
@@ -16,27 +14,6 @@ _TITLES: dict[Kind, str] = {
     "missed": "Target missed",
     "open": "Target not shown to be met",
 }
-
-
-@dataclass(frozen=True)
-class Case:
-    """Both ends in one situation in which the shuffler works, after all rounds.
-
-    Attributes
-    ----------
-    name : str
-        The situation.
-    lower, upper : float
-        ``upper`` is infinite where nothing is certified.
-    log_upper, log_lower : float or None
-        Of a delta, where they are known.
-    """
-
-    name: str
-    lower: float
-    upper: float
-    log_lower: float | None = None
-    log_upper: float | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +29,7 @@ class Verdict:
         return _TITLES[self.kind]
 
 
-def judged(target: Any, cases: Sequence[Case]) -> Verdict | None:
+def judged(target: Any, found: Sequence[tuple[str, Ends]]) -> Verdict | None:
     """The verdict, or None where the file sets no limit.
 
     It is met if every upper end is at most the limit, and missed if a lower end is above it.
@@ -62,32 +39,29 @@ def judged(target: Any, cases: Sequence[Case]) -> Verdict | None:
     ----------
     target : Target
         Of the deployment file.
-    cases : sequence of Case
-        As it runs, and at the minimum batch if there is one.
+    found : sequence of (name, Ends)
+        After all rounds, as it runs, and at the minimum batch if there is one.
     """
     limit = target.at_most
     if limit is None:
         return None
     word = WORDS[target.quantity]
     wanted = f"wanted at most {limit!r}"
-    missed = [case for case in cases if case.lower > limit]
+    missed = [(ends.lower.value, k) for k, (_, ends) in enumerate(found) if _above(ends, limit)]
     if missed:
-        case = max(missed, key=lambda one: one.lower)
-        low = _shown(target.quantity, case.lower, case.log_lower, up=False)
-        return Verdict("missed", f"{word} >= {low} ({case.name}), {wanted}")
-    case = max(cases, key=lambda one: (one.upper, one.log_upper or -math.inf))
-    high = _shown(target.quantity, case.upper, case.log_upper, up=True)
-    said = f"{word} <= {high} ({case.name})"
-    if case.upper <= limit:
-        return Verdict("met", f"{said}, {wanted}")
-    if math.isinf(case.upper):
-        said = f"no finite upper end ({case.name})"
-    low = _shown(target.quantity, case.lower, case.log_lower, up=False)
-    return Verdict("open", f"{said}, and {word} >= {low}; {wanted}")
+        name, ends = found[max(missed)[1]]
+        return Verdict("missed", f"{word} >= {ends.shown('lower')} ({name}), {wanted}")
+    name, ends = max(found, key=lambda one: height(one[1]))
+    said = f"no finite upper end ({name})"
+    if ends.upper.value is not None:
+        said = f"{word} <= {ends.shown('upper')} ({name})"
+        if ends.upper.value <= limit:
+            return Verdict("met", f"{said}, {wanted}")
+    return Verdict("open", f"{said}, and {word} >= {ends.shown('lower')}; {wanted}")
 
 
-def _shown(quantity: str, value: float, log: float | None, *, up: bool) -> str:
-    return shown_end(quantity, value, log, up=up, digits=DIGITS[quantity])
+def _above(ends: Ends, limit: float) -> bool:
+    return (ends.lower.value or 0.0) > limit
 
 
 @dataclass(frozen=True)
