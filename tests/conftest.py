@@ -26,7 +26,7 @@ _SLOW_IS_FINE = {
 }
 
 # "ci" draws the same examples every time: a red run is the change's fault, never the draw's.
-settings.register_profile("ci", derandomize=True, database=None, max_examples=20, **_SLOW_IS_FINE)
+settings.register_profile("ci", derandomize=True, database=None, max_examples=8, **_SLOW_IS_FINE)
 # How much of the long tests to run: all of them take a night, a sample of 0.03 two hours.
 SHARE = float(os.environ.get("LONG_SHARE", "1"))
 settings.register_profile("long", max_examples=max(20, round(2000 * SHARE)), **_SLOW_IS_FINE)

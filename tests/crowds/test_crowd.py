@@ -18,7 +18,10 @@ def channel(rows):
     return sd.Channel(matrix=[[float(x) for x in law] for law in rows])
 
 
-@pytest.mark.many(8)
+# Three groups of the most users: most of a minute each.
+SLOW = (0, 5)
+
+
 def drawn(seed):
     """Two or three groups of random channels; none where a channel says nothing."""
     rng = random.Random(seed)
@@ -31,7 +34,7 @@ def drawn(seed):
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 7)) for s in range(300)]
+    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 7 or s in SLOW)) for s in range(300)]
 )
 def test_both_ends_against_all_data_sets(seed):
     """Each group's members, both kinds of question."""

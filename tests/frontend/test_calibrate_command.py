@@ -73,6 +73,7 @@ def test_every_digit_is_printed():
 
 
 TARGET = ("--epsilon", 1, "--delta", 1e-6)
+SLOW = {"--randomizers", "discrete-gaussian"}
 PARTS = '[{"name": "k-rr", "k": 3}, {"name": "duchi"}]'
 SOLVED = [
     ("eps0", ("generic", "-n", 2000)),
@@ -92,10 +93,10 @@ SOLVED = [
 ]  # fmt: skip
 
 
-@pytest.mark.many(1)
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("key", "args"),
-    [pytest.param(*s, marks=[pytest.mark.long] if "--randomizers" in s[1] else []) for s in SOLVED],
+    [pytest.param(*s, marks=[pytest.mark.long] * (not SLOW.isdisjoint(s[1]))) for s in SOLVED],
 )
 def test_one_syntax_for_mechanisms_parts_and_protocols(key, args):
     """The value meets the target by `delta` with the same words, and the next one does not."""

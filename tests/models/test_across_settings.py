@@ -41,13 +41,14 @@ def test_a_shuffler_that_fails_leaves_the_local_guarantee(mechanism):
     assert known.delta(epsilon=0.1).upper <= math.expm1(mechanism.eps0 - 0.1)
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
-@pytest.mark.parametrize("mechanism", [sd.RAPPOR(d=3, eps0=1.5), sd.OUE(d=3, eps0=1.5)], ids=repr)
+@pytest.mark.parametrize(
+    ("mechanism", "rounds"), [(sd.RAPPOR(d=2, eps0=1.5), 2), (sd.OUE(d=2, eps0=1.5), 1)], ids=repr
+)
 def test_sums_are_never_worse_than_messages(mechanism, rounds):
-    messages = sd.shuffle(mechanism, 400)
+    messages = sd.shuffle(mechanism, 100)
     if rounds > 1:
         messages = messages.compose(rounds=rounds)
-    sums = sd.shuffle(mechanism, 400, view="sums").compose(rounds=rounds).epsilon(delta=DELTA)
+    sums = sd.shuffle(mechanism, 100, view="sums").compose(rounds=rounds).epsilon(delta=DELTA)
     asked = messages.epsilon(delta=DELTA)
     assert sums.lower <= asked.upper
     assert sums.upper <= asked.upper * (1.0 + 1e-3)

@@ -317,18 +317,18 @@ def test_what_is_printed():
 
 
 def test_values_are_values():
-    acc = sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, changed=2, shuffler=sd.Shuffler(shards=2))
+    acc = sd.shuffle(sd.KRR(k=3, eps0=1.0), 12, changed=2, shuffler=sd.Shuffler(shards=2))
     first = acc.epsilon(delta=1e-3)
     again = pickle.loads(pickle.dumps(acc))
     assert again == acc
     assert hash(again) == hash(acc)
     assert again.epsilon(delta=1e-3).upper == first.upper
-    more = acc.with_n(400)
+    more = acc.with_n(40)
     assert more.epsilon(delta=1e-3).upper < first.upper
-    assert more == sd.shuffle(sd.KRR(k=3, eps0=1.0), 400, changed=2, shuffler=sd.Shuffler(shards=2))
+    assert more == sd.shuffle(sd.KRR(k=3, eps0=1.0), 40, changed=2, shuffler=sd.Shuffler(shards=2))
     # Half of the messages are seen: another n alone would contradict them.
-    with pytest.raises(sd.ParameterError, match="n = 400: wanted users of whom 50 messages"):
-        replace(acc, n=400)
+    with pytest.raises(sd.ParameterError, match="n = 40: wanted users of whom 6 messages"):
+        replace(acc, n=40)
     assert sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, shuffler=sd.Shuffler()).n == 100
     assert isinstance(sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, changed=1), sd.Account)
 
@@ -342,7 +342,7 @@ def test_together_covers_datasets():
 
 
 def test_delta_of_the_eps_that_is_claimed_is_no_more_than_the_target():
-    for changed, distance in ((1, 1e-6), (3, 0.0), (2, 1e-6)):
+    for changed, distance in ((1, 1e-6), (2, 1e-6)):
         shuffler = sd.Shuffler(distance=distance)
         acc = sd.shuffle(sd.KRR(k=4, eps0=2.0), 2_000, shuffler=shuffler, changed=changed)
         bound = acc.epsilon(delta=1e-5)

@@ -134,8 +134,8 @@ def test_more_of_everything_leaks_less():
         lambda k: sd.shuffle(sd.MixDUMP(d=9, f=0.1 * k, blankets=3), n=1000),
         lambda k: sd.shuffle(sd.PureDUMP(d=50, blankets=4, rate=0.2 * k), n=1000),
     ):
-        found = [make(k).epsilon(delta=1e-6).upper for k in (1, 2, 4)]
-        assert found[0] > found[1] > found[2]
+        found = [make(k).epsilon(delta=1e-6).upper for k in (1, 3)]
+        assert found[0] > found[1]
 
 
 def test_large_numbers():

@@ -16,7 +16,7 @@ ACCOUNTS = {
     "sums": sd.shuffle(BITS, 50, view="sums"),
     "crowd": sd.shuffle(groups=[(BITS, 20), (sd.BinaryRR(eps0=2.0), 30)]),
     "several": sd.shuffle(BITS, 50, changed=2),
-    "crowd, several": sd.shuffle(groups=[(BITS, 20), (sd.BinaryRR(eps0=2.0), 30)], changed=2),
+    "crowd, several": sd.shuffle(groups=[(BITS, 4), (sd.BinaryRR(eps0=2.0), 5)], changed=2),
 }
 
 

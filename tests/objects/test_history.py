@@ -115,8 +115,8 @@ def test_replaced_users_are_counted():
 
 def test_a_replaced_round_is_another_round():
     """Curves of other groups, under the numbers of the round: nothing of the old one is left."""
-    one = sd.shuffle(sd.KRR(k=3, eps0=1.0), 100).as_round()
-    two = sd.shuffle(sd.KRR(k=3, eps0=3.0), 100).as_round()
+    one = sd.shuffle(sd.BinaryRR(eps0=1.0), 20).as_round()
+    two = sd.shuffle(sd.BinaryRR(eps0=3.0), 20).as_round()
     one.curve().at(0.5)
     mixed = dataclasses.replace(one, groups=two.groups, candidates=two.candidates, eps0=two.eps0)
     assert mixed.curve().at(0.5) == two.curve().at(0.5) != one.curve().at(0.5)

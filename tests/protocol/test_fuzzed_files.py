@@ -85,11 +85,11 @@ def expected(values):
     return [float(values.count(item)) for item in DOMAIN], values.count(None), 0
 
 
-def test_500_csv_files(tmp_path):
+def test_csv_files(tmp_path):
     """Whole ones give exactly what was written; damaged ones what Python reads, or one line."""
     rng = random.Random(20261122)
     refused = 0
-    for case in range(500):
+    for case in range(120):
         content, settings, values = csv_case(rng)
         path = written(tmp_path / "x.csv", content)
         if case % 2 == 0:
@@ -103,7 +103,7 @@ def test_500_csv_files(tmp_path):
             assert len(found) < 500
         else:
             assert found == by_python(content, settings)
-    assert 50 < refused < 240
+    assert 10 < refused < 58
 
 
 def by_python(content, settings):

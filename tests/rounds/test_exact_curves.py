@@ -144,7 +144,7 @@ def test_rounds_of_them_are_values(name):
 # ------------------------------------------------------------------------------ certificates
 
 TABLES = {
-    "binary-exact": ('name = "binary-rr"\neps0 = 3.0', 180),
+    "binary-exact": ('name = "binary-rr"\neps0 = 3.0', 60),
 }
 
 

@@ -20,7 +20,7 @@ MECHANISMS = [
 ]
 
 
-@pytest.mark.many(3)
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     "wrong",
     [pytest.param(one, marks=[pytest.mark.long] if one == "too steep" else []) for one in WRONG],
@@ -39,5 +39,5 @@ def test_wrong_estimates_never_part_from_the_truth(mechanism, wrong, monkeypatch
 
 
 def asked(mechanism):
-    rounds = sd.shuffle(mechanism, n=100).compose(rounds=3)
+    rounds = sd.shuffle(mechanism, n=30).compose(rounds=3)
     return [rounds.epsilon(delta=1e-4), rounds.delta(epsilon=0.3)]

@@ -63,7 +63,7 @@ def test_two_adaptive_rounds_of_all_datasets(eps0, n):
     one = sd.shuffle(sd.BinaryRR(eps0=eps0), n=n)
     twice, stolen = one.compose(rounds=2), compose([stolen_round(one)], rounds=2)
     first = np.array([p for p, _ in laws]), np.array([q for _, q in laws])
-    for eps in (0.0, 0.15, 0.4, 0.8):
+    for eps in (0.0, 0.4):
         bound = twice.delta(epsilon=eps)
         a = math.exp(eps)
         worst = 0.0

@@ -366,10 +366,10 @@ def test_a_claim_holds_at_its_own_numbers() -> None:
 
 
 def test_delta_falls_in_n_and_is_that_of_the_eps() -> None:
-    found = [LoneJump(GAUSSIAN, n).log_delta(0.2) for n in (600, 800, 1_000)]
+    found = [LoneJump(GAUSSIAN, n).log_delta(0.2) for n in (600, 1_000)]
     logs = [one.log_delta for one in found if one is not None]
-    assert len(logs) == 3
-    assert logs[0] > logs[1] > logs[2]
+    assert len(logs) == 2
+    assert logs[0] > logs[1]
 
 
 @pytest.mark.long
