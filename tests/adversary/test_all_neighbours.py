@@ -63,7 +63,7 @@ def work(rows, n):
     return math.comb(len(rows[0]) + n - 1, n) * math.comb(len(rows) + n - 2, n - 1) * len(rows) ** 2
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_pair_of_datasets_is_inside(name):
     mechanism = cases.mechanism(name, 0)

@@ -86,7 +86,11 @@ def test_hull_keeps_the_best_points_alone():
 @pytest.mark.parametrize("n", [1_000, 100_000])
 @pytest.mark.parametrize(
     ("claimed", "least"),
-    [(sd.KRR(k=4, eps0=2.0), 0.7), (sd.Laplace(eps0=2.0), 0.9), pytest.param(sd.Gaussian(sigma=1.0), 0.35, marks=pytest.mark.long)],
+    [
+        (sd.KRR(k=4, eps0=2.0), 0.7),
+        (sd.Laplace(eps0=2.0), 0.9),
+        pytest.param(sd.Gaussian(sigma=1.0), 0.35, marks=pytest.mark.long),
+    ],
 )
 def test_central_bounds_of_an_honest_program_are_around_the_truth(claimed, least, n):
     plan = AuditPlan(randomizer=claimed, reports=200_000, n=n, deltas=(1e-9,))

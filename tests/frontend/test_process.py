@@ -55,7 +55,7 @@ def test_the_core_works_without_extras_and_names_the_one_that_is_missing(tmp_pat
 
 
 def test_a_reader_that_stops_early_gets_no_traceback():
-    args = ["delta", "k-rr", "--k", "3", "--eps0", "1", "-n", "12", "--curve", "0:1:4000"]
+    args = ["delta", "k-rr", "--k", "3", "--eps0", "1", "-n", "12", "--curve", "0:1:1000"]
     with subprocess.Popen(
         [*COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -81,7 +81,7 @@ SAID = {
 
 
 # Ten seconds and more each; of rounds "k-rr 0" and "sums" are kept.
-SLOW = {"channel 0, rounds", "rappor 0, rounds", "limited, rounds"}
+SLOW = {"channel 0, rounds", "rappor 0, rounds", "limited, rounds", "adaptive"}
 
 
 @pytest.mark.parametrize(

@@ -317,18 +317,18 @@ def test_what_is_printed():
 
 
 def test_values_are_values():
-    acc = sd.shuffle(sd.KRR(k=3, eps0=1.0), 12, changed=2, shuffler=sd.Shuffler(shards=2))
+    acc = sd.shuffle(sd.BinaryRR(eps0=1.0), 6, changed=2, shuffler=sd.Shuffler(shards=2))
     first = acc.epsilon(delta=1e-3)
     again = pickle.loads(pickle.dumps(acc))
     assert again == acc
     assert hash(again) == hash(acc)
     assert again.epsilon(delta=1e-3).upper == first.upper
-    more = acc.with_n(40)
+    more = acc.with_n(12)
     assert more.epsilon(delta=1e-3).upper < first.upper
-    assert more == sd.shuffle(sd.KRR(k=3, eps0=1.0), 40, changed=2, shuffler=sd.Shuffler(shards=2))
+    assert more == sd.shuffle(sd.BinaryRR(eps0=1.0), 12, changed=2, shuffler=sd.Shuffler(shards=2))
     # Half of the messages are seen: another n alone would contradict them.
-    with pytest.raises(sd.ParameterError, match="n = 40: wanted users of whom 6 messages"):
-        replace(acc, n=40)
+    with pytest.raises(sd.ParameterError, match="n = 12: wanted users of whom 3 messages"):
+        replace(acc, n=12)
     assert sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, shuffler=sd.Shuffler()).n == 100
     assert isinstance(sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, changed=1), sd.Account)
 

@@ -80,8 +80,8 @@ def reached(n, m, rates, law):
         (sd.BinaryRR(eps0=1.0), LAPLACE, 0.02, 25),
         (sd.BinaryRR(eps0=1.0), GAUSSIAN, 0.05, 25),
         (sd.BinaryRR(eps0=1.0), GAUSSIAN, 0.7, 25),
-        (sd.RAPPOR(d=3, eps0=6.0), GAUSSIAN, 20.0, 12),
-        (sd.RAPPOR(d=3, eps0=6.0), LAPLACE, 20.0, 12),
+        (sd.RAPPOR(d=3, eps0=6.0), GAUSSIAN, 5.0, 12),
+        (sd.RAPPOR(d=3, eps0=6.0), LAPLACE, 5.0, 12),
     ],
 )
 def test_limits_hold_every_share_as_often_as_stated(mechanism, kind, scale, n):

@@ -114,7 +114,7 @@ def test_fuzzed_lines_are_one_line_or_the_rows(tmp_path):
         read += 1
         rows = [json.loads(line) for line in bytes(content).split(b"\n") if line.strip()]
         assert found == [row.get("x") for row in rows]
-    assert read > 26
+    assert read > 10
 
 
 # ----------------------------------------------------------------------------- the command line

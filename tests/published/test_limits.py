@@ -66,7 +66,7 @@ def test_index_of_the_gaussian(sigma):
         ),  # other values share a hash with the pair's
         (sd.RAPPOR(d=5, eps0=2.0), False),
         (sd.Laplace(eps0=2.0), False),
-        (sd.Gaussian(sigma=1.0), False),
+        pytest.param(sd.Gaussian(sigma=1.0), False, marks=pytest.mark.long),
         (sd.Channel(matrix=[[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]), True),
         (sd.Channel(matrix=[[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.3, 0.3, 0.4]]), False),
     ],

@@ -106,7 +106,7 @@ def test_lower_formulas_are_below_the_dataset():
 
 
 def test_the_theorem_for_approximate_guarantees_is_above_gaussian_noise():
-    for sigma, n in ((1.0, 10**8), (4.0, 30_000)):
+    for sigma, n in ((4.0, 30_000),):
         acc = sd.shuffle(sd.Gaussian(sigma=sigma), n=n, rtol=1e-2)
         for delta in (1e-4, 1e-8):
             found = acc.estimate(delta=delta, analysis="fmt-3.8").value

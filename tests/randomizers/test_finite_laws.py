@@ -50,6 +50,7 @@ CASES = [
 ]
 
 
+@pytest.mark.many(250)
 @pytest.mark.parametrize(("randomizer", "rows"), CASES)
 def test_law_is_the_definition(randomizer, rows):
     """Masses and exact blankets of every class, each within the relative error promised."""
@@ -85,6 +86,7 @@ def test_law_is_the_definition(randomizer, rows):
         assert len(found) <= len(truth) + len(law.blanket)
 
 
+@pytest.mark.many(250)
 @pytest.mark.parametrize(("randomizer", "rows"), CASES)
 def test_every_entry_of_every_pair_is_within_rel(randomizer, rows):
     """w, a, b of the pairs the kernel gets, the left-over, mass one, E[G] = 1 - e^eps."""

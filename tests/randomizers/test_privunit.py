@@ -89,8 +89,8 @@ def exact_overlap(c, d):
     return (total + arb(rest.mid(), rest.mid())) / arb.pi()
 
 
-@pytest.mark.parametrize("d", [3, 4, 7, 30, 101])
-@pytest.mark.parametrize("c", [0.499, 0.3, 0.15, 0.05])
+@pytest.mark.parametrize("d", [3, 4, 30])
+@pytest.mark.parametrize("c", [0.499, 0.15, 0.05])
 def test_overlap_of_orthogonal_caps(d, c):
     found, exact = orthogonal_overlap(Fraction(c), d), exact_overlap(c, d)
     assert abs(found - exact) <= arb(2) ** -90 + 1e-10 * exact

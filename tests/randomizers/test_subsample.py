@@ -24,7 +24,7 @@ def rows_of(channel, rate):
     return cases.subsampled_rows(cases.rows_of(channel), Fraction(rate))
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(channels(largest=3), RATES, st.integers(1, 4), st.sampled_from([0.0, 0.05, 0.4, 1.3]))
 def test_bounds_hold_against_all_datasets(channel, rate, n, epsilon):
     low, high = exponential(epsilon)

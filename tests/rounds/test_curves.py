@@ -50,7 +50,7 @@ def test_renyi_of_small_channels(seed):
         assert several.lower <= 7 * exact * (1 + mpmath.mpf(10) ** -30)
 
 
-@pytest.mark.parametrize("n", [5, 200, 10**5, 10**7])
+@pytest.mark.parametrize("n", [5, 10**5])
 def test_order_two_is_the_second_moment(n):
     # All others hold x1: Q is the reference, E_Q[(P/Q)^2] = 1 + (E a^2 - 1)/n exactly.
     pair = dataset_pair(KRR, 0, 1, 1, n=n)
@@ -103,8 +103,8 @@ def test_renyi_against_independent_integration():
 def test_renyi_against_integration_of_a_shuffled_profile():
     acc = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=300)
     side = acc.as_round().groups[0][0]
-    for order in (1.5, 2.0, 8.0):
-        xs = np.linspace(0.0, 1.0, 801)
+    for order in (1.5, 8.0):
+        xs = np.linspace(0.0, 1.0, 201)
         h = np.array([math.exp(side.log_delta(float(x), width=1e-3).high) for x in xs])
         h[-1] = 0.0
         weight = np.exp((order - 1) * xs) + np.exp(-order * xs)

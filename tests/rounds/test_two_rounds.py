@@ -17,7 +17,7 @@ from rounds.exact_rounds import (
     neighbouring_laws,
 )
 
-EPSILONS = (0.0, 0.25, 0.5, 1.0, 1.5)
+EPSILONS = (0.0, 0.5, 1.5)
 
 
 def as_fraction(eps):

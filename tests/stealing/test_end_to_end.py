@@ -136,7 +136,7 @@ def test_noise_with_any_inputs(randomizer: sd.Randomizer) -> None:
     rng = random.Random(7)
     account = sd.shuffle(randomizer, n=3)
     edges = np.linspace(-1.2, 2.2, 18)
-    for epsilon in (0.2, 0.6):
+    for epsilon in (0.4,):
         bound = account.delta(epsilon=epsilon, analysis="label-stealing").upper
         a = float(grown(epsilon))
         for _ in range(60):
@@ -254,11 +254,11 @@ def test_eps_is_found_where_delta_says_that_there_is_a_smaller_one(mechanism, n,
     accountant = sd.shuffle(mechanism, n=n)
     found = accountant.upper_epsilon(delta=delta)
     assert found < mechanism.eps0
-    for share in (0.5, 0.7, 0.8, 0.9, 0.95, 0.99):
+    for share in (0.5, 0.95):
         assert accountant.log_upper(share * found) > math.log(delta)
 
 
-@pytest.mark.parametrize(("eps0", "most"), [(3.61, 0.66), (4.0, 0.89), (4.5, 1.29)])
+@pytest.mark.parametrize(("eps0", "most"), [(3.61, 0.66), (4.5, 1.29)])
 def test_few_messages_serve_large_deltas(eps0: float, most: float) -> None:
     """From eps0 = 3.6084 on too few for delta = e^-20: 1e-4 was not tried (1.02, 1.65, 4.1)."""
     bound = sd.shuffle(sd.BLH(domain=64, eps0=eps0), n=500).epsilon(delta=1e-4)
@@ -270,7 +270,7 @@ def test_few_messages_serve_large_deltas(eps0: float, most: float) -> None:
     [
         (sd.generic(eps0=1.0, n=60), 2, 0.5),
         (sd.generic(eps0=1.0, n=30), 2, 0.81),
-        (sd.shuffle(sd.RAPPOR(d=8, eps0=3.0), n=60), 3, 3.5),
+        pytest.param(sd.shuffle(sd.RAPPOR(d=8, eps0=3.0), n=60), 3, 3.5, marks=pytest.mark.long),
     ],
     ids=["generic-60", "generic-30", "rappor-60"],
 )

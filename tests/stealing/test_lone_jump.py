@@ -365,6 +365,7 @@ def test_a_claim_holds_at_its_own_numbers() -> None:
     assert claims.claimed(end.numbers[0], end.epsilon * 0.999, target, target) > target
 
 
+@pytest.mark.long
 def test_delta_falls_in_n_and_is_that_of_the_eps() -> None:
     found = [LoneJump(GAUSSIAN, n).log_delta(0.2) for n in (600, 1_000)]
     logs = [one.log_delta for one in found if one is not None]

@@ -89,7 +89,7 @@ def exact(mechanism, n, ones, relation, epsilon):
 CASES = [
     (sd.RAPPOR(d=2, eps0=2.0), 3, 1, "replace-one"),
     (sd.RAPPOR(d=3, eps0=3.0), 2, 1, "replace-one"),
-    (sd.OUE(d=3, eps0=1.5), 3, 1, "replace-one"),
+    (sd.OUE(d=3, eps0=1.5), 2, 1, "replace-one"),
     (sd.RAPPOR(d=3, eps0=2.0), 2, 2, "replace-one"),
     (sd.OUE(d=2, eps0=2.0), 3, 1, "replace-special"),
 ]
@@ -181,7 +181,9 @@ def test_one_bit_is_what_its_shuffle_shows():
             assert one == pytest.approx(other, rel=1e-6)
 
 
-@pytest.mark.parametrize(("d", "eps0", "n"), [(3, 4.0, 1), (10, 8.0, 40)])
+@pytest.mark.parametrize(
+    ("d", "eps0", "n"), [(3, 4.0, 1), pytest.param(10, 8.0, 40, marks=pytest.mark.long)]
+)
 def test_never_above_the_messages_that_are_added_up(d, eps0, n):
     mechanism = sd.OUE(d=d, eps0=eps0)
     sums = sd.shuffle(mechanism, n, view="sums", rtol=1e-2).epsilon(delta=1e-6)
