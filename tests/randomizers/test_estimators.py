@@ -20,6 +20,8 @@ RANDOMIZERS = [
     for name, record in FINITE.items()
     for arguments in record.estimated
 ]
+# What does not depend on eps0 is asked once of each.
+ONCE = [randomizer for randomizer in RANDOMIZERS if randomizer.eps0 == 2.0]
 
 
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
@@ -42,7 +44,7 @@ def test_unbiased_and_of_the_stated_variance(randomizer):
             assert abs(spread - wanted) <= CLOSE * wanted + 1e-13 * float(second)
 
 
-@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
+@pytest.mark.parametrize("randomizer", ONCE, ids=repr)
 def test_aggregates_merge(randomizer):
     _, reports = outputs(randomizer)
     drawn = reports[np.random.default_rng(1).integers(0, len(reports), 500)]
@@ -55,7 +57,7 @@ def test_aggregates_merge(randomizer):
     )
 
 
-@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
+@pytest.mark.parametrize("randomizer", ONCE, ids=repr)
 def test_some_items_only(randomizer):
     _, reports = outputs(randomizer)
     whole = randomizer.estimate(reports)
@@ -91,7 +93,7 @@ def test_published_variances():
             assert hashed.variance() == pytest.approx(wanted, rel=1e-12)
 
 
-@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
+@pytest.mark.parametrize("randomizer", ONCE, ids=repr)
 def test_bad_reports_are_refused(randomizer):
     _, reports = outputs(randomizer)
     with pytest.raises(sd.ParameterError, match="at least one report"):

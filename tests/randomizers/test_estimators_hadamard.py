@@ -51,7 +51,7 @@ def test_unbiased_and_of_the_stated_variance(r):
     assert len(seen) == 1 + (r.blocks > 1) + (r.domain > r.blocks)
 
 
-@pytest.mark.parametrize("r", CASES, ids=repr)
+@pytest.mark.parametrize("r", [r for r in CASES if r.eps0 == 2.0], ids=repr)
 def test_some_items_only_and_merging(r):
     reports = r.simulate(np.arange(2000) % r.domain, seed=4)
     whole = r.aggregate(reports)

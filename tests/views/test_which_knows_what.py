@@ -28,8 +28,8 @@ VIEWS = [
     sd.shuffle(groups=[(KRR, 8)]),
     sd.shuffle(KRR, 8, shuffler=sd.Shuffler(distance=1e-3), changed=2),
 ]
-POPULATION = "[population]\nusers = 8\n"
-GROUPS = '[[group]]\nusers = 4\n[group.randomizer]\nname = "k-rr"\nk = 3\neps0 = 1.0\n'
+POPULATION = "[population]\nusers = 20\n"
+GROUPS = '[[group]]\nusers = 20\n[group.randomizer]\nname = "k-rr"\nk = 3\neps0 = 1.0\n'
 MECHANISM = '[randomizer]\nname = "{}"\n{}\neps0 = 1.0\n'
 FILES = [
     POPULATION + MECHANISM.format("k-rr", "k = 3"),
