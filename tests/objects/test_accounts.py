@@ -16,11 +16,14 @@ ACCOUNTS = {
     "sums": sd.shuffle(BITS, 50, view="sums"),
     "crowd": sd.shuffle(groups=[(BITS, 20), (sd.BinaryRR(eps0=2.0), 30)]),
     "several": sd.shuffle(BITS, 50, changed=2),
-    "crowd, several": sd.shuffle(groups=[(BITS, 4), (sd.BinaryRR(eps0=2.0), 5)], changed=2),
+    "crowd, several": sd.shuffle(groups=[(BITS, 20), (sd.BinaryRR(eps0=2.0), 30)], changed=2),
 }
 
 
-@pytest.mark.parametrize("kind", ACCOUNTS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(k, marks=[pytest.mark.long] * (k == "crowd, several")) for k in ACCOUNTS],
+)
 def test_the_contract(kind):
     account = ACCOUNTS[kind]
     assert isinstance(account, Accountant)
