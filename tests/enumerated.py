@@ -82,6 +82,14 @@ def worst_delta(rows, n: int, alphas: Sequence[Fraction]) -> list[Fraction]:
     ]
 
 
+def dataset_delta(rows, x0: int, x1: int, others: Sequence[int], alpha: Fraction) -> Fraction:
+    """Of one pair of datasets: x0 or x1, and what the other users hold."""
+    unit = math.lcm(*(Fraction(p).denominator for row in rows for p in row))
+    whole = [[int(p * unit) for p in row] for row in rows]
+    p, q = (histogram_law(whole, (x, *others)) for x in (x0, x1))
+    return Fraction(hockey_stick(p, q, alpha), alpha.denominator * unit ** (len(others) + 1))
+
+
 def blanket_delta(rows, x0: int, x1: int, n: int, alpha: Fraction) -> Fraction:
     """The blanket bound of one ordered pair, outputs that the blanket misses in full."""
     columns = list(zip(*rows, strict=True))

@@ -11,8 +11,8 @@ from flint import arb
 from adversary import cases
 from adversary.channels import ball, merged, rows_of
 from adversary.neighbours import whole_rows
+from enumerated import worst_blanket as exact_worst_blanket
 from laws import log_delta, ordered_pairs
-from oracle import blanket_delta
 from shuffledp.ball.caps import orthogonal_overlap
 
 BITS = 200
@@ -41,7 +41,7 @@ def worst_blanket(rows, n, epsilon):
     units = whole_rows(rows)
     channel = [[Fraction(p, 1 << BITS) for p in row] for row in units]
     value = (arb(epsilon).exp() * (1 << BITS)).floor().unique_fmpz()
-    return blanket_delta(channel, n, Fraction(int(value), 1 << BITS))
+    return exact_worst_blanket(channel, n, Fraction(int(value), 1 << BITS))
 
 
 @pytest.mark.parametrize("seed", range(2))

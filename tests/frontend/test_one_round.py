@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
+from enumerated import dataset_delta, worst_blanket
 from laws import log_delta
-from oracle import blanket_delta, dataset_delta
 from shuffledp.bounds import profile
 from shuffledp.errors import NotCertified, ParameterError
 
@@ -46,7 +46,7 @@ def test_channels_against_rational_enumeration(seed):
         assert math.exp(low) <= want + Fraction(1, 10**14)
         assert want <= math.exp(high) + 1e-14
         assert high - low < 1e-8 or want == 0
-    want = blanket_delta(exact, n, alpha)
+    want = worst_blanket(exact, n, alpha)
     assert math.exp(best[0]) <= want + Fraction(1, 10**14)
     assert want <= math.exp(best[1]) + 1e-14
 
