@@ -247,10 +247,9 @@ class _Line:
         left_out = self.common.mass * nodes.left_out
         for group in together:
             left_out *= group.power
-        starts = [arb(start) for start in nodes.starts]
 
         def squares(part: Moments) -> list[arb]:
-            values = part.transforms(nodes.step, starts, BLOCK)
+            values = part.transforms(nodes.step, nodes.starts, BLOCK)
             return [f.real * f.real + f.imag * f.imag for f in values]
 
         common = squares(self.common)

@@ -116,29 +116,35 @@ class Moments:
         # E (X - z)^2 is at least the variance, for any z.
         self.variance = total(p * x for p, x in zip(self.moments, self.gains, strict=True))
 
-    def transforms(self, step: arb, starts: Sequence[arb], count: int) -> list[acb]:
+    def transforms(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
         """E e^(itX) at t = step (start + k), k < count, start by start."""
-        return self._products(step, starts, count, [self.law])[0]
+        return self._products(step, arb(0), starts, count, [self.law])[0]
 
     def _products(
-        self, step: arb, starts: Sequence[arb], count: int, laws: list[list[arb]]
+        self, step: arb, first: arb, starts: Sequence[int], count: int, laws: list[list[arb]]
     ) -> list[list[acb]]:
-        """Sum over atoms of law * e^(itX) for every law: products of two matrices."""
-        turns = [acb(0, step * x) for x in self.gains]
-        near = []
+        """Sum over atoms of law * e^(itX) for every law, t = step (first + start + k), k < count.
+
+        With start = wide q + r this is a product of two matrices, of giant steps (q, atom) and of
+        baby steps (atom, r + k): all starts of one q share a row.
+        """
+        wide = _baby_steps(starts, count)
+        giants = {q: i for i, q in enumerate(sorted({start // wide for start in starts}))}
+        columns = max(start % wide for start in starts) + count
+        turns, near = [acb(0, step * x) for x in self.gains], list[list[acb]]()
         for turn in turns:
             once, row = turn.exp(), [acb(1)]
-            for _ in range(count - 1):
+            for _ in range(columns - 1):
                 row.append(row[-1] * once)
             near.append(row)
-        far = [[(turn * start).exp() for turn in turns] for start in starts]
-        rows = acb_mat(near)
-        return [
-            (
-                acb_mat([[p * e for p, e in zip(law, row, strict=True)] for row in far]) * rows
-            ).entries()
-            for law in laws
-        ]
+        far = [[(turn * (first + wide * q)).exp() for turn in turns] for q in giants]
+        babies, found = acb_mat(near), []
+        for law in laws:
+            steps = acb_mat([[p * e for p, e in zip(law, row, strict=True)] for row in far])
+            values = (steps * babies).entries()
+            places = (giants[start // wide] * columns + start % wide for start in starts)
+            found.append([value for i in places for value in values[i : i + count]])
+        return found
 
     def squares_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
         """Upper bounds of |E e^(itX)|^2 on `count` blocks of `size` nodes (theory.md, Theorem 6.7).
@@ -147,9 +153,12 @@ class Moments:
         at most |phi(m)|^2 + r |(|phi|^2)'(m)| + r^2 Var.
         """
         radius = step * size / 2
-        middles = [arb(2 * start + size) / (2 * size) for start in starts]
         bend = self.variance * radius * radius
-        values, slopes = self._products(step * size, middles, count, [self.law, self.moments])
+        # Starts lie whole blocks apart.
+        middle = arb(2 * starts[0] + size) / (2 * size)
+        blocks = [(start - starts[0]) // size for start in starts]
+        laws = [self.law, self.moments]
+        values, slopes = self._products(step * size, middle, blocks, count, laws)
         found = []
         for f, s in zip(values, slopes, strict=True):
             square = f.real * f.real + f.imag * f.imag
@@ -212,7 +221,7 @@ class _TiltedDraws:
         self.spread = self.one.variance.nonnegative_part().sqrt()
 
     def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
-        ones = self.one.transforms(step, [arb(start) for start in starts], count)
+        ones = self.one.transforms(step, starts, count)
         return [power(one, self.count) for one in ones]
 
     def bound_between(self, low: arb, high: arb) -> arb:
@@ -225,6 +234,21 @@ class _TiltedDraws:
         powers = (x**whole * x.sqrt() if half else x**whole for x in squares)
         return [self.cap.min(x) for x in powers]
 
+
+def _baby_steps(starts: Sequence[int], count: int) -> int:
+    """How many starts in a row share a giant step: about as many as there are giant steps."""
+    wide, rows = count, len(starts)
+    while rows > wide:
+        fewer = len({start // (2 * wide) for start in starts})
+        # Starts far from each other share nothing.
+        if fewer > _SPARSE * rows:
+            break
+        wide, rows = 2 * wide, fewer
+    return wide
+
+
+# Twice as many baby steps are worth it if they leave at most this share of the giant steps.
+_SPARSE = 0.75
 
 # Atoms from which on windows bound blocks of nodes faster than midpoints do; measured.
 DENSE = 40

@@ -60,9 +60,8 @@ class _TiltedDifference:
         self.spread = self.usual.variance.nonnegative_part().sqrt()
 
     def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
-        places = [arb(start) for start in starts]
-        usual = self.usual.transforms(step, places, count)
-        rare = self.rare.transforms(step, places, count)
+        usual = self.usual.transforms(step, starts, count)
+        rare = self.rare.transforms(step, starts, count)
         return [self._difference(a, v) for a, v in zip(usual, rare, strict=True)]
 
     def _difference(self, a: acb, v: acb) -> acb:

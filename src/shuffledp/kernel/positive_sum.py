@@ -169,9 +169,8 @@ def positive_sum(c: Moments, d: Moments, n: int, at: Line) -> arb:
     kept, rest = _blocks((c, d), n, at, window)
     found = arb(0)
     if kept:
-        starts = [arb(i) for i in kept]
         nodes = (i + k for i in kept for k in range(_SMALLEST))
-        values = (part.transforms(step, starts, _SMALLEST) for part in (c, d))
+        values = (part.transforms(step, kept, _SMALLEST) for part in (c, d))
         for j, f, g in zip(nodes, *values, strict=True):
             term = window.psi(_square(f), _square(g)) ** n * window.window(step * j)
             found += 2 * term if j else term
@@ -193,7 +192,7 @@ class ManySums:
 
     def __init__(self, c: Moments, n: int, at: Line) -> None:
         self._c, self._n, self._at, self._step = c, n, at, arb(at.step)
-        self._starts = [arb(i) for i in range(0, at.last, _SMALLEST)]
+        self._starts = range(0, at.last, _SMALLEST)
         self._squares = self._of(c)
 
     def bound(self, d: Moments) -> arb:

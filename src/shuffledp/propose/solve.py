@@ -116,7 +116,8 @@ def crossing(
 ) -> tuple[float, float]:
     """The eps below ``top`` with this log delta, to within ``near``, and d log delta/d log eps."""
     scale = Scale(min(top, _MOST))
-    found = root(log_delta, target, start, scale, tolerance=near, slope=slope)
+    steep = slope / scale.stretch(start)
+    found = root(log_delta, target, start, scale, tolerance=near, slope=steep)
     return found.epsilon, found.slope * scale.stretch(found.epsilon)
 
 
