@@ -133,14 +133,17 @@ class Moments:
         columns = max(start % wide for start in starts) + count
         turns, near = [acb(0, step * x) for x in self.gains], list[list[acb]]()
         for turn in turns:
-            once, row = turn.exp(), [acb(1)]
-            for _ in range(columns - 1):
-                row.append(row[-1] * once)
-            near.append(row)
+            row = [acb(1), turn.exp()]
+            # Halves: a product turns a rectangle, which grows, so that few are to follow each other.
+            for k in range(2, columns):
+                row.append(row[k // 2] * row[k - k // 2])
+            near.append(row[:columns])
         far = [[(turn * (first + wide * q)).exp() for turn in turns] for q in giants]
         babies, found = acb_mat(near), []
         for law in laws:
-            steps = acb_mat([[p * e for p, e in zip(law, row, strict=True)] for row in far])
+            # A product of two complex numbers takes a third of the time of one with a real one.
+            shares = [acb(p) for p in law]
+            steps = acb_mat([[p * e for p, e in zip(shares, row, strict=True)] for row in far])
             values = (steps * babies).entries()
             places = (giants[start // wide] * columns + start % wide for start in starts)
             found.append([value for i in places for value in values[i : i + count]])
@@ -152,9 +155,12 @@ class Moments:
         |phi|^2 = E cos(t(X - X')) has a second derivative of at most 2 Var: on |t - m| <= r it is
         at most |phi(m)|^2 + r |(|phi|^2)'(m)| + r^2 Var.
         """
+        if len({start % size for start in starts}) > 1:
+            rows = (self.squares_around(step, [start], size, count) for start in starts)
+            return [square for row in rows for square in row]
         radius = step * size / 2
         bend = self.variance * radius * radius
-        # Starts lie whole blocks apart.
+        # All starts lie whole blocks apart.
         middle = arb(2 * starts[0] + size) / (2 * size)
         blocks = [(start - starts[0]) // size for start in starts]
         laws = [self.law, self.moments]
