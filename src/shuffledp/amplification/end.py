@@ -112,6 +112,11 @@ class Certifier(ABC):
         del epsilons
         return self
 
+    def dear(self, log_delta: float) -> bool:
+        """Whether an end at this log delta takes seconds and is mostly no better than others."""
+        del log_delta
+        return False
+
     def for_rounds(self) -> Sharper | None:
         """A curve of the bound for rounds, where it is not one of profiles."""
         return None

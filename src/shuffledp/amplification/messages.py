@@ -40,8 +40,6 @@ _LEAST_DELTA = 1e-300
 # Ends farther apart than that in eps are worth an analysis that takes seconds; not where wider ones
 # were asked for.
 GAP = 0.01
-# A slow analysis looks for an end up to so much above the best one.
-_ABOVE = 1.3
 # An analysis whose estimate of log delta is farther above the best end is not asked.
 _NEAR = 0.5
 # P(L > eps) - delta next to eps = 0, at the least; brackets of delta may take this much of rtol.
@@ -158,9 +156,7 @@ class Messages(Seen):
         asked = EpsilonAt(delta, cap, self.rtol)
         lower = self._largest(asked, analysis, _ZERO, reached=upper.value / (1.0 + self.rtol))
         if closing and upper.value > (1.0 + self._gap) * lower.value:
-            # First numbers may serve from above the best end on only, and better ones below it.
-            best = min(cap, _ABOVE * upper.value)
-            upper = self.closer(upper, EpsilonAt(delta, best, self.rtol))
+            upper = self.closer(upper, EpsilonAt(delta, min(cap, upper.value), self.rtol))
         return lower, upper
 
     def _log_delta(self, epsilon: float, analysis: str | None, *, closing: bool) -> tuple[End, End]:
@@ -271,10 +267,12 @@ class Messages(Seen):
 
         ``enough``: an end this narrow is the last, as the tightest analysis comes first.
         """
-        best = start
+        best, last, at_delta = start, list[Certifier](), isinstance(asked, EpsilonAt)
         for which, one in self.asked("upper", analysis):
+            if at_delta and one.dear(math.log(asked.delta)):
+                last.append(one)
+                continue
             if best is not start:
-                at_delta = isinstance(asked, EpsilonAt)
                 epsilon = best.value if at_delta else asked.epsilon
                 log_delta = math.log(asked.delta) if at_delta else best.value
                 if one.rough(epsilon) > log_delta + _NEAR:
@@ -286,6 +284,11 @@ class Messages(Seen):
             narrow = found.width is not None and found.width <= enough
             if narrow or (found is best and which.alone(self.source)):
                 break
+        for one in last if isinstance(asked, EpsilonAt) else ():
+            # They look below the others' end alone.
+            below = asked._replace(cap=min(asked.cap, best.value))
+            found = self._end(one, below, named=analysis is not None)
+            best = found if found is not None and found.value < best.value else best
         return best
 
     def _largest(

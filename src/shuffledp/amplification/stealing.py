@@ -56,6 +56,11 @@ class Stealing(Certifier):
             found = _if_any(lambda: self._bounded(epsilon) if along else self._ends().log_delta(at))
         return self._end(found, math.inf if found is None else found.log_delta)
 
+    def dear(self, log_delta: float) -> bool:
+        """Of noise among few users."""
+        found = _if_any(self._ends)
+        return isinstance(found, IntervalStealing) and found.is_dear(log_delta)
+
     def for_rounds(self) -> Sharper | None:
         """The bound at many eps."""
         return StealingCurve(self.source, self.n)

@@ -24,6 +24,8 @@ from shuffledp.propose.stealing_solve import first_log_delta
 
 __all__ = ["IntervalClaims", "IntervalStealing", "free_of"]
 
+# A bound has to be below the others' by so much, relatively; larger eps are not looked at.
+_GAINED, _MOST = 1e-4, 60.0
 # How far below delta a certified end of eps is at least, in logs: a finer sum does not see it.
 _SPARE = 2e-7
 # What a cover may cost beyond its first step, in units of that.
@@ -32,6 +34,9 @@ _MORE = 1.4
 _TRIES, _BELOW = 6, 3e-4
 # The same as a share of what the last one missed: about by how much slopes are off.
 _BELOW_MISS = 0.12
+# Of the two likely worst labels a miss of log delta by less is not looked at again; and by how much
+# log eps is moved at most.
+_NEAR_AIM, _LONGEST = 1e-3, 0.5
 # A certificate that misses by more, in log delta, shows that no cover of all inputs is near.
 _HOPELESS = 3.0
 # Searches on the way to a first eps, and how near they settle, in log delta.
@@ -86,32 +91,41 @@ class IntervalStealing:
             return None
         eps, slope, free = found
         # The two likely worst labels alone say where to aim.
-        detail = FEW if Laws(self._sketch, self._n, eps, target).few else FINE
-        margin = self._margin(slope, detail)
+        detail = FEW if self.is_dear(target) else FINE
+        aim, numbers = target - self._margin(slope, detail), _numbers(free)
         for _ in range(2):
-            value = self._value(eps, _numbers(free), target, detail, ends=True)
+            value = self._value(eps, numbers, target, detail, ends=True)
             if not (math.isfinite(value) and eps < cap):
                 return None
-            eps *= math.exp((target - margin - value) / slope)
-            if abs(target - margin - value) < 0.1 * _BELOW:
+            eps *= math.exp((aim - value) / slope)
+            if abs(aim - value) < _NEAR_AIM:
                 break
+        before: tuple[float, float] | None = None
         for _ in range(_TRIES):
-            value = self._value(eps, _numbers(free), target, detail, enough=target - _SPARE)
-            if value <= target - _SPARE:
-                return End(eps, value, [_numbers(free)], 0) if eps < cap else None
-            if not (value < target + _HOPELESS and eps < cap):
+            if not eps < cap:
                 break
+            value = self._value(eps, numbers, target, detail, enough=target - _SPARE)
+            if value <= target - _SPARE:
+                return End(eps, value, [numbers], 0)
+            if not value < target + _HOPELESS:
+                break
+            if before is not None and before[0] < eps and value < before[1]:
+                slope = max((value - before[1]) / math.log(eps / before[0]), slope)
+            before = eps, value
             below = max(_BELOW, _BELOW_MISS * (value - target))
-            eps *= math.exp(max((target - value - below) / slope, -0.5))
+            eps *= math.exp(min((target - value - below) / slope, _LONGEST))
         return None
+
+    def is_dear(self, target: float) -> bool:
+        """Whether few users hide: then bounds take seconds and are mostly no better than others."""
+        return Laws(self._sketch, self._n, 0.0, target).few
 
     def log_delta(self, eps: float) -> End | None:
         """A certified log delta at eps > 0; None where there is no bound below 1."""
         log, plans = self.searched(eps)
         if not (plans and log < 0.0):
             return None
-        few = Laws(self._sketch, self._n, eps, log).few
-        return self._end(eps, _numbers(plans[0]), log, FEW if few else FINE)
+        return self._end(eps, _numbers(plans[0]), log, FEW if self.is_dear(log) else FINE)
 
     def searched(self, eps: float) -> tuple[float, list[Free]]:
         """About log delta at eps, and numbers that were searched for it."""
@@ -152,18 +166,29 @@ class IntervalStealing:
 
     def _crossing(self, target: float, cap: float) -> tuple[float, float, Free] | None:
         """About the eps with this delta, the slope d log delta/d log eps, and the numbers."""
-        eps, slope, free = first_epsilon(self.deviation**2, 1, target, cap), _SLOPE, None
+        free, dear, most = None, self.is_dear(target), min(cap * (1.0 - _GAINED), _MOST)
+        eps, slope = first_epsilon(self.deviation**2, 1, target, cap), _SLOPE
+        # Among few users the central limit is far off, and mostly nothing is to be gained.
+        eps = most if dear else min(eps, most)
+        before: tuple[float, float] | None = None
         for _ in range(_SEARCHES):
             new = self._search(eps, target, free)
             if new is None or not math.isfinite(new.log_delta):
                 return None
-            gain = target - new.log_delta
+            at, gap = eps, new.log_delta - target
+            if gap > 0.0 and eps >= most:
+                return None
             eps, slope = crossing(
                 lambda at, kept=new: self._about(kept, at, target), target, eps, cap, _NEARLY, slope
             )
             free = self._moved(new, eps, target)
-            if abs(gain) < _SETTLED:
+            if abs(gap) < _SETTLED:
                 break
+            if before is not None and (gap - before[1]) * (at - before[0]) < 0.0:
+                # What is searched at every eps falls less steeply than at the same numbers.
+                flatter = (gap - before[1]) / math.log(at / before[0])
+                eps = min(at * math.exp(-gap / flatter), most)
+            before = at, gap
         if free is None or not abs(free.log_delta - target) < 0.1:
             return None
         return eps, slope, free
