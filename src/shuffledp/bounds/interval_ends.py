@@ -41,6 +41,8 @@ _NEAR_AIM, _LONGEST = 1e-3, 0.5
 _HOPELESS = 3.0
 # Searches on the way to a first eps, and how near they settle, in log delta.
 _SEARCHES, _SETTLED, _NEARLY = 6, 0.02, 3e-4
+# The share of the slope at fixed numbers that the slope of searched ones has, at least.
+_FLATTEST = 0.2
 # By what a guess of log delta is taken times where no numbers are known for it.
 _SHALLOWER = 0.6
 # d log delta/d log eps to begin with.
@@ -187,6 +189,7 @@ class IntervalStealing:
             if before is not None and (gap - before[1]) * (at - before[0]) < 0.0:
                 # What is searched at every eps falls less steeply than at the same numbers.
                 flatter = (gap - before[1]) / math.log(at / before[0])
+                flatter = min(flatter, _FLATTEST * slope)
                 eps = min(at * math.exp(-gap / flatter), most)
             before = at, gap
         if free is None or not abs(free.log_delta - target) < 0.1:

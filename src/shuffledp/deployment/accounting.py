@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -23,11 +22,8 @@ from shuffledp.deployment.widened import guarantee_of, widened_at_target
 from shuffledp.laws.sources import Family
 
 NOW, MINIMUM = "now", "minimum batch"
-# Of the figure: relative width of the bounds, how many, fewer of sums and shufflers where a number
-# takes a second or two, and the seconds after which none is begun.
-_CURVE_RTOL = 1e-3
-_CURVE_POINTS, _FEWER_POINTS = 25, 9
-_SECONDS = 45.0
+# Of the figure: relative width of the bounds, and how many: some take seconds.
+_CURVE_RTOL, _CURVE_POINTS = 1e-3, 9
 # Beyond it no sums of bits are accounted for: all data sets are searched.
 _MOST_SUMMED = 1_000_000
 
@@ -250,7 +246,7 @@ def after_all_rounds(deployment: Deployment, accountant: Messages) -> Bound:
 def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
     """Bounds over n around the deployment, for the figure (looser numerics: 1e-3).
 
-    The account's own numbers are taken over.
+    The account's own numbers are taken over; at other n analyses that take seconds are not asked.
 
     Parameters
     ----------
@@ -265,16 +261,19 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
     if deployment.view == "sums" or deployment.widened:
         if deployment.view == "sums":
             high = max(min(high, _MOST_SUMMED), *found)
-        ns, bounds = _swept(
-            lambda n: _of_setting(deployment, n), found, (low, high), report, most=_FEWER_POINTS
-        )
+        ns, bounds = _swept(lambda n: _of_setting(deployment, n), found, (low, high), report)
         return Curve(ns, bounds, (), ())
     accountant = deployment.accountant(low, rtol=max(_CURVE_RTOL, deployment.accounting.rtol))
     ns, bounds = _swept(
-        lambda n: at_target(deployment, accountant.among(n)), found, (low, high), report
+        lambda n: _quick(deployment, accountant.among(n)), found, (low, high), report
     )
     generic_ns, generics = _generic_over(deployment, account.eps0, (low, high), report)
     return Curve(ns, bounds, generic_ns, generics)
+
+
+def _quick(deployment: Deployment, accountant: Messages) -> Bound:
+    """The bound at the target, of the analyses that do not take seconds."""
+    return accountant.bound(deployment.target.quantity, deployment.target.value, closing=False)
 
 
 def _of_setting(deployment: Deployment, n: int) -> Bound:
@@ -289,18 +288,15 @@ def _swept(
     found: dict[int, Bound],
     ends: tuple[int, int],
     report: Report,
-    *,
-    most: int = _CURVE_POINTS,
 ) -> tuple[tuple[int, ...], tuple[Bound, ...]]:
-    """Bounds from end to end, each time in the middle of the widest step; none begun after 45 s."""
-    give_up = time.monotonic() + _SECONDS
+    """Bounds from end to end, each time in the middle of the widest step."""
     todo = [n for n in ends if n not in found]
     while todo:
         for n in todo:
             report(f"figure: n = {n:,}")
             found[n] = evaluate(n)
         _, middle = max((b / a, round(math.sqrt(a * b))) for a, b in pairwise(sorted(found)))
-        enough = len(found) >= most or middle in found or time.monotonic() > give_up
+        enough = len(found) >= _CURVE_POINTS or middle in found
         todo = [] if enough else [middle]
     ns = tuple(sorted(found))
     return ns, tuple(found[n] for n in ns)
@@ -315,7 +311,7 @@ def _generic_over(
         return (), ()
     family = Messages(Family(eps0), ends[0], rtol=_CURVE_RTOL, trust=deployment.accounting.trust)
     return _swept(
-        lambda n: at_target(deployment, family.among(n)),
+        lambda n: _quick(deployment, family.among(n)),
         {},
         ends,
         lambda words: report(f"{words}, any randomizer"),

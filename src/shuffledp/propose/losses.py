@@ -25,6 +25,8 @@ _ALIASES = 14.0
 # Tilts, in units of the contour's, at which Chernoff bounds of aliases are tried.
 _BELOW = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.7, 0.8, 0.88, 0.94)
 _ABOVE = (1.06, 1.12, 1.2, 1.35, 1.5, 1.8, 2.3, 3.0, 4.5)
+# Estimates of so many draws are sums over all outcomes; and a loss of 0 for sure, log mass 0.
+_DIRECT, _NOTHING = 2, (np.zeros(1), np.zeros(1))
 # Secant steps towards an eps; relative distance to it.
 _STEPS, _NEAR = 40, 1e-9
 
@@ -95,10 +97,9 @@ class Losses:
         return min(float(np.logaddexp(found, self.log_infinite)), 0.0)
 
     def _finite(self, epsilon: float) -> float:
-        if len(self.parts) == 1 and self.parts[0][2] == 1:
-            x, log_m, _ = self.parts[0]
-            above = x > epsilon
-            value = float(np.exp(log_m[above]) @ -np.expm1(epsilon - x[above]))
+        draws = [part[:2] for part in self.parts for _ in range(min(part[2], _DIRECT + 1))]
+        if len(draws) <= _DIRECT:
+            value = _of_two(*draws, epsilon=epsilon)
             return math.log(value) if value > 0.0 else -math.inf
         r = self.saddle(epsilon)
         log, _, variance = self._moments(r)
@@ -184,6 +185,23 @@ class Losses:
         peak = tilt * math.log(tilt) - (1.0 + tilt) * math.log1p(tilt)
         excess = self.log_moment(tilt) - tilt * epsilon + peak - (log - r * epsilon) - want + 2.5
         return max(excess, 1.0) / abs(tilt - r), tilt
+
+
+def _of_two(
+    one: tuple[Array, Array], two: tuple[Array, Array] = _NOTHING, *, epsilon: float
+) -> float:
+    """E (1 - e^(eps - X - Y))_+ of one or two draws, by the sums over the tails of X."""
+    (x, log_x), (y, log_y) = one, two
+    mass, least = np.exp(log_x), x[0]
+    # Sums over all x from each place on.
+    heavy, light = (
+        np.append(np.cumsum(m[::-1])[::-1], 0.0) for m in (mass, mass * np.exp(least - x))
+    )
+    rest = epsilon - y
+    first = np.searchsorted(x, rest, side="right")
+    with np.errstate(over="ignore"):
+        lost = np.where(first < x.size, np.exp(np.minimum(rest - least, 700.0)) * light[first], 0.0)
+    return float(np.exp(log_y) @ np.maximum(heavy[first] - lost, 0.0))
 
 
 class _Row:
