@@ -200,7 +200,8 @@ def comparison_figure(accounts: Sequence[Account], curves: Sequence[Curve]) -> F
         handles.append(
             Line2D([], [], color=colour, ls=dashes, marker=marker, mec="white", ms=8, label=label)
         )
-    _legend(figure, handles, "band: certified lower to upper end\nmark: the deployment, upper end\n" + _QUICK)
+    words = f"band: certified lower to upper end\nmark: the deployment, upper end\n{_QUICK}"
+    _legend(figure, handles, words)
     return figure
 
 

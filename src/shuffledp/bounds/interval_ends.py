@@ -18,7 +18,7 @@ from shuffledp.bounds.stealing_ends import End
 from shuffledp.errors import NotCertified
 from shuffledp.propose.covers import COARSE, FEW, FINE, FINEST, Detail, cover
 from shuffledp.propose.interval import Free, Laws, Sketch, free_numbers
-from shuffledp.propose.solve import crossing, first_epsilon
+from shuffledp.propose.solve import LEAST, crossing, first_epsilon
 from shuffledp.propose.stealing import step_of
 from shuffledp.propose.stealing_solve import first_log_delta
 
@@ -102,6 +102,18 @@ class IntervalStealing:
             eps *= math.exp((aim - value) / slope)
             if abs(aim - value) < _NEAR_AIM:
                 break
+        return self._certified_end(eps, slope, numbers, target, detail, cap)
+
+    def _certified_end(
+        self,
+        eps: float,
+        slope: float,
+        numbers: Numbers,
+        target: float,
+        detail: Detail,
+        cap: float,
+    ) -> End | None:
+        """The first eps at which the bound meets the target; each certificate aims the next one."""
         before: tuple[float, float] | None = None
         for _ in range(_TRIES):
             if not eps < cap:
@@ -190,7 +202,7 @@ class IntervalStealing:
                 # What is searched at every eps falls less steeply than at the same numbers.
                 flatter = (gap - before[1]) / math.log(at / before[0])
                 flatter = min(flatter, _FLATTEST * slope)
-                eps = min(at * math.exp(-gap / flatter), most)
+                eps = max(min(at * math.exp(-gap / flatter), most), LEAST)
             before = at, gap
         if free is None or not abs(free.log_delta - target) < 0.1:
             return None

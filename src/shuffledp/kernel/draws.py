@@ -134,7 +134,7 @@ class Moments:
         turns, near = [acb(0, step * x) for x in self.gains], list[list[acb]]()
         for turn in turns:
             row = [acb(1), turn.exp()]
-            # Halves: a product turns a rectangle, which grows, so that few are to follow each other.
+            # A product turns a rectangle, which grows: of halves few follow each other.
             for k in range(2, columns):
                 row.append(row[k // 2] * row[k - k // 2])
             near.append(row[:columns])
