@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bounds.pairs import End
 from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE, Profile
 from shuffledp.propose.solve import LEAST, Scale, first_epsilon, root
 
@@ -27,6 +28,8 @@ _SURE = 3.0
 _WIDER = 10.0
 # The width that settles whether the target is met at eps = 0, where a loose one leaves it open.
 _AT_ZERO = 1e-7
+# Estimates this far off, in log delta, are corrected by what was certified last.
+_WRONG = 0.5
 # Of profiles that are certainly smaller a bracket as wide as this share of the distance will do.
 _FAR = 0.25
 
@@ -79,6 +82,8 @@ class _Solver:
         self.nearest = limit * (1.0 - _AIM * rtol)
         # Of log delta on the scale; and the curve that decides.
         self.slope, self.which = -12.0, 0
+        # By how much estimates of a curve were wrong at the last certificate, if they were.
+        self.off: dict[int, float] = {}
         # The width of brackets that bounded work could not make as narrow as asked.
         self.reached = 0.0
 
@@ -119,10 +124,16 @@ class _Solver:
             return self.width
         return min(max(_SHARE * allowed, _NARROWEST), _WIDEST)
 
-    def note(self, found: LogInterval, width: float) -> None:
-        """Remember a bracket around the target that is far wider than asked."""
+    def bracket(self, i: int, epsilon: float, width: float, end: End) -> LogInterval:
+        """A curve's bracket; remembers how wrong its estimate was, and how wide it is."""
+        curve, off = self.curves[i], self.off.get(i, 0.0)
+        found = curve.log_delta(epsilon, width=width, end=end, target=self.target, off=off)
+        seen = found.high if end == "upper" else found.low
+        wrong = seen - curve.rough_log_delta(epsilon) if math.isfinite(seen) else 0.0
+        self.off[i] = wrong if abs(wrong) > _WRONG else 0.0
         if _WIDER * width < found.width < math.inf and found.low < self.target < found.high:
             self.reached = max(self.reached, found.width)
+        return found
 
     def moved(self, epsilon: float, gap: float, sign: float) -> float:
         """Where the gap to the target would be closed, and a little farther on the safe side."""
@@ -195,11 +206,7 @@ class UpperEpsilon(_Solver):
             room, high = _FAR * (self.target - value), math.inf
             loose = max(width, min(room, 0.5)) if math.isfinite(room) else LOOSE
             for asked in dict.fromkeys((loose, min(loose, width))):
-                found = self.curves[i].log_delta(
-                    epsilon, width=asked, end="upper", target=self.target
-                )
-                self.note(found, asked)
-                high = found.high
+                high = self.bracket(i, epsilon, asked, "upper").high
                 if not high > self.target - self.slack:
                     break
             if high > worst:
@@ -228,13 +235,11 @@ class LowerEpsilon(_Solver):
 
     def _of_one(self, epsilon: float) -> EpsilonInterval:
         """The end by the curve that was proposed."""
-        curve, cap = self.curves[self.which], self.cap
+        cap = self.cap
         epsilon = min(self.moved(epsilon, 0.0, -1.0), self.nearest)
         best, value, before = 0.0, math.inf, None
         for _ in range(_TRIES):
-            width = self.asked(epsilon)
-            found = curve.log_delta(epsilon, width=width, end="lower", target=self.target)
-            self.note(found, width)
+            found = self.bracket(self.which, epsilon, self.asked(epsilon), "lower")
             gap = found.low - self.target - self.slack
             if gap >= 0.0 and epsilon > best:
                 best, value = epsilon, gap
