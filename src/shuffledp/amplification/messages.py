@@ -267,7 +267,8 @@ class Messages(Seen):
 
         ``enough``: an end this narrow is the last, as the tightest analysis comes first.
         """
-        best, last, at_delta = start, list[Certifier](), isinstance(asked, EpsilonAt)
+        best, last = start, list[Certifier]()
+        at_delta = isinstance(asked, EpsilonAt)
         for which, one in self.asked("upper", analysis):
             if at_delta and one.dear(math.log(asked.delta)):
                 last.append(one)
