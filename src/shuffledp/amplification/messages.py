@@ -285,11 +285,12 @@ class Messages(Seen):
             narrow = found.width is not None and found.width <= enough
             if narrow or (found is best and which.alone(self.source)):
                 break
-        for one in last if isinstance(asked, EpsilonAt) else ():
-            # They look below the others' end alone.
-            below = asked._replace(cap=min(asked.cap, best.value))
-            found = self._end(one, below, named=analysis is not None)
-            best = found if found is not None and found.value < best.value else best
+        if isinstance(asked, EpsilonAt):
+            for one in last:
+                # They look below the others' end alone.
+                below = asked._replace(cap=min(asked.cap, best.value))
+                found = self._end(one, below, named=analysis is not None)
+                best = found if found is not None and found.value < best.value else best
         return best
 
     def _largest(
