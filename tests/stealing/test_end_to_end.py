@@ -325,3 +325,10 @@ def test_few_users_hide_in_outputs_that_say_nothing(
     """One size for all outputs that say nothing gave 1.606, 0.517 and 7.05."""
     found = sd.shuffle(mechanism, n=n).epsilon(delta=1e-6)
     assert found.lower <= found.upper <= most
+
+
+def test_first_numbers_of_noise_without_a_largest_gain_are_searched():
+    """What their ceilings lose is more than delta: no search for eps may begin with them."""
+    acc = sd.shuffle(sd.DiscreteGaussian(top=4, sigma=3.0), 10_000)
+    sharp = acc.epsilon(delta=1e-6, analysis="label-stealing")
+    assert sharp.upper < 0.91 * acc.epsilon(delta=1e-6, analysis="blanket").upper

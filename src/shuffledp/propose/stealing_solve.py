@@ -189,6 +189,9 @@ class Proposer:
         case = self.cases[self._order[0]]
         for _ in range(_STARTS):
             starts = first_plans(case, self.n, eps, log_delta)
+            if case.unbounded:
+                # What is lost above the ceilings of first numbers may alone be more than delta.
+                starts.append(best_plan(case, self.n, eps, log_delta, polish=False))
 
             def about(e: float, starts: list[Plan] = starts) -> float:
                 made = Planner(case, self.n, e)
