@@ -166,7 +166,9 @@ def remember(patch):
     patch.setattr(
         Profile,
         "log_delta",
-        kept(Profile.log_delta, lambda one, *a, **k: repr((one.pair.key, one._more_bits, a, k))),
+        kept(
+            Profile.log_delta, lambda one, *a, **k: repr((one.fingerprint(), one._more_bits, a, k))
+        ),
     )
     patch.setattr(
         StealingClaims,

@@ -74,7 +74,7 @@ def test_grids_refuse_what_they_cannot_hold():
         with pytest.raises(sd.NotCertified, match="points"):
             made(pair, epsilon=0.0005, width=0.01)
     with pytest.raises(sd.NotCertified, match="n = 1"):
-        fft_bracket(pair.with_n(1), epsilon=0.1, width=0.1)
+        fft_bracket(blanket_pair(sd.KRR(k=10, eps0=2.0), 0, 1, n=1), epsilon=0.1, width=0.1)
 
 
 # ------------------------------------------------------------------------------------- inverses

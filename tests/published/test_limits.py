@@ -119,7 +119,8 @@ def test_gaussian_form_at_both_ends():
     assert _log_loss(1e3 * (1 - 1e-12)) == pytest.approx(_log_loss(1e3), rel=1e-9)
     assert _log_loss(-1e-12) == pytest.approx(_log_loss(1e-12), rel=1e-9)
     assert gaussian_epsilon(pair, delta=0.9, cap=1.0) == 0.0
-    assert gaussian_epsilon(pair.with_n(1), delta=1e-100, cap=0.5) == 0.5
+    alone = blanket_pair(sd.BinaryRR(eps0=1.0), 0, 1, n=1)
+    assert gaussian_epsilon(alone, delta=1e-100, cap=0.5) == 0.5
 
 
 def test_estimate_prints_its_warning():

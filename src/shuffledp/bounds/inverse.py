@@ -129,8 +129,8 @@ class _Solver:
         curve, off = self.curves[i], self.off.get(i, 0.0)
         found = curve.log_delta(epsilon, width=width, end=end, target=self.target, off=off)
         seen = found.high if end == "upper" else found.low
-        wrong = seen - curve.rough_log_delta(epsilon) if math.isfinite(seen) else 0.0
-        self.off[i] = wrong if abs(wrong) > _WRONG else 0.0
+        wrong = seen - curve.rough_log_delta(epsilon)
+        self.off[i] = wrong if _WRONG < abs(wrong) < math.inf else 0.0
         if _WIDER * width < found.width < math.inf and found.low < self.target < found.high:
             self.reached = max(self.reached, found.width)
         return found

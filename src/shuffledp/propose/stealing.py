@@ -289,7 +289,7 @@ class Planner:
 
     def _window(self, width: float, alpha: float, fine: float) -> float:
         """The least h at which nothing beyond the last node counts."""
-        return _WINDOW * fine / (step_of(width, alpha) * self._side(fine) ** 2)
+        return _WINDOW * fine / (max(step_of(width, alpha), _TINY) * self._side(fine) ** 2)
 
     def _split(self, kappas: Array, weights: Array, joins: Array) -> tuple[Array, Array]:
         """Share and s of each part: beta = min(B, kappa R), s = joins beta/R."""
@@ -402,8 +402,8 @@ class Planner:
             left = max(1.0 - float(m.mass_c.sum() + m.mass_d[j].sum()), 0.0)
             both = hidden + missing(np.append(d, left), np.append(m.gain_d[j], 0.0))
             power = np.exp(self.n * np.log1p(-both / (2.0 * (1.0 + rise))))
-            log = self.n * math.log1p(rise) - math.log(self.n) + 0.5 * smooth**2
-            found[j] = log + math.log(float(power @ weights) / math.pi)
+            log = self.n * float(np.log1p(rise)) - math.log(self.n) + 0.5 * smooth * smooth
+            found[j] = log + float(np.log(power @ weights / math.pi))
         return found
 
 
