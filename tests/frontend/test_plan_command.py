@@ -12,7 +12,8 @@ from shuffledp import ParameterError
 from shuffledp.cli import main
 from shuffledp.deployment import account, load, parse
 from shuffledp.deployment.files import tomllib
-from shuffledp.deployment.model import Accounting, Population, Target, checked_randomizer
+from shuffledp.deployment.mechanisms import checked_randomizer
+from shuffledp.deployment.model import Accounting, Population, Target
 from shuffledp.deployment.text import deployment_text
 
 ASKED = ["-n", "20,000", "--minimum-batch", 4_000, "--colluding", 0.1, "--delta", "1e-6"]

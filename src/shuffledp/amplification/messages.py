@@ -117,7 +117,7 @@ class Messages(Seen):
                 raise rejected("analysis", analysis, "none with rounds: the best is composed")
             return _WORK.of(self).answer("composed", self.composed).bound(quantity, value)
         if analysis is not None:
-            _ = analysis_named(analysis)  # one of which an end is known
+            analysis_named(analysis)  # refuses formulas of which no end is known
             closing = False
         if quantity == "epsilon":
             upper = self._upper_epsilon(value, analysis)

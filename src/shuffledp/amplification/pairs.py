@@ -43,7 +43,9 @@ def of_pairs(
     kept: dict[Hashable, tuple[Profile, dict[str, Any]]] = {}
     for pair, witness in pairs:
         profile = Profile(pair)
-        kept.setdefault(len(pairs) == 1 or profile.fingerprint(), (profile, witness))
+        # Alone it is like no other: its law need not be made to see that.
+        same = len(pairs) == 1 or profile.fingerprint()
+        kept.setdefault(same, (profile, witness))
     profiles, witnesses = zip(*kept.values(), strict=True)
     return Pairs(key, end, theorem, assumptions, profiles, witnesses)
 

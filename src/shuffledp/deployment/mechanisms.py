@@ -12,6 +12,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.sources import Family
 from shuffledp.mechanism import (
     Parameter,
+    known_name,
     mechanism_class,
     mechanism_from_dict,
     parameters_of,
@@ -34,7 +35,24 @@ def is_protocol(randomizer: Mapping[str, Any]) -> bool:
     return randomizer["name"] in protocol_names()
 
 
-def described(value: dict[str, Any]) -> dict[str, Any]:
+def checked_randomizer(value: Any) -> dict[str, Any]:
+    """The table of a mechanism with all its parameters, checked."""
+    if not isinstance(value, Mapping):
+        raise ParameterError(f'randomizer = {value!r}: wanted a table with a key "name"')
+    if "name" not in value:
+        raise ParameterError(
+            "randomizer.name is missing: wanted a mechanism (all: shuffledp list mechanisms)"
+        )
+    name = known_name("randomizer.name", value["name"], mechanism_names())
+    try:
+        return _described({**value, "name": name})
+    except ParameterError as error:
+        message = str(error)
+        own = message.split(" ", 1)[0] in value or " is missing" in message
+        raise ParameterError(f"randomizer{'.' if own else ': '}{message}") from None
+
+
+def _described(value: dict[str, Any]) -> dict[str, Any]:
     """All parameters, defaults included, checked by the class that they are for."""
     if value["name"] != GENERIC:
         found = built(value).to_dict()

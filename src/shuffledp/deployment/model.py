@@ -18,16 +18,14 @@ from shuffledp.deployment.data import Data
 from shuffledp.deployment.mechanisms import (
     GENERIC,
     accountant,
-    described,
+    checked_randomizer,
     domain_fault,
     is_protocol,
-    mechanism_names,
     sums,
 )
 from shuffledp.deployment.shufflers import MOST_CHANGED, ShufflerTable
 from shuffledp.deployment.tables import Count, Table, checked, one_of
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.mechanism import known_name
 from shuffledp.statements import say
 
 if TYPE_CHECKING:
@@ -51,23 +49,6 @@ def _share(name: str, value: Any, *, zero: bool, one: bool) -> float:
     if not inside:
         raise rejected(name, number, f"{low} and {high}")
     return number
-
-
-def checked_randomizer(value: Any) -> dict[str, Any]:
-    """The table of a mechanism with all its parameters, checked."""
-    if not isinstance(value, Mapping):
-        raise ParameterError(f'randomizer = {value!r}: wanted a table with a key "name"')
-    if "name" not in value:
-        raise ParameterError(
-            "randomizer.name is missing: wanted a mechanism (all: shuffledp list mechanisms)"
-        )
-    name = known_name("randomizer.name", value["name"], mechanism_names())
-    try:
-        return described({**value, "name": name})
-    except ParameterError as error:
-        message = str(error)
-        own = message.split(" ", 1)[0] in value or " is missing" in message
-        raise ParameterError(f"randomizer{'.' if own else ': '}{message}") from None
 
 
 def _title(value: Any) -> Any:

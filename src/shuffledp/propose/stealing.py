@@ -203,10 +203,20 @@ class _Measures(NamedTuple):
 class Planner:
     """One case among n users at one eps: free numbers -> about log delta.
 
-    An estimate sums at few nodes, and does not see where psi comes back to 1 beyond the last one.
-    With ``cover`` times as many a side, a plan is smoothed so much that nothing beyond counts. A
-    search for all numbers at once needs that, for else it looks for numbers whose returns are not
-    seen.
+    An estimate sums at few nodes. It does not see where psi comes back to 1 beyond the last node,
+    and a search for all numbers at once would find numbers for which that matters.
+
+    Parameters
+    ----------
+    case : Floats
+        The pair.
+    n : int
+        Users.
+    eps : float
+        Where log delta is estimated.
+    cover : int
+        0: what lies beyond the last node is not seen. Else so many times the nodes a side are
+        summed, and every plan is smoothed so much that nothing beyond them counts.
     """
 
     def __init__(self, case: Floats, n: int, eps: float, *, cover: int = 0) -> None:
