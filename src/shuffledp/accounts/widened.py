@@ -24,8 +24,8 @@ from shuffledp.bounds.shufflers import (
     log_mixed,
 )
 from shuffledp.errors import NotCertified
-from shuffledp.propose.search import least_epsilon
 from shuffledp.propose.steps import steps_of
+from shuffledp.search import least_epsilon
 from shuffledp.values.work import Answers, Beside
 
 # An end of eps is looked for up to here, and one user's delta up to there.

@@ -11,8 +11,8 @@ from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.target import NEAR, Target
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import Relation
-from shuffledp.propose.search import search
 from shuffledp.randomizers import Gaussian, Randomizer
+from shuffledp.search import search
 from shuffledp.values.described import by_name
 from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE, AddedNoise
 from shuffledp.views.sums import Sums

@@ -10,7 +10,7 @@ from shuffledp._check import Trust
 from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.target import NEAR, Accounted, Source, Target, is_quick
 from shuffledp.errors import NotCertified
-from shuffledp.propose.search import search
+from shuffledp.search import search
 from shuffledp.values.described import by_name
 
 # Where a search for users begins: fewer take longer.

@@ -14,7 +14,7 @@ from shuffledp.calibration.target import Target
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import message_pair
 from shuffledp.multimessage import MessagePair, MultiMessage
-from shuffledp.propose.search import search
+from shuffledp.search import search
 from shuffledp.values.described import by_name
 
 # Relative widths of delta that are asked for until it is decided whether the target is met.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.calibration.target import Source, Target
-from shuffledp.propose.search import Crossing
+from shuffledp.search import Crossing
 from shuffledp.values.described import ByContent
 
 

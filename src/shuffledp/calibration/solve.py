@@ -19,8 +19,8 @@ from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.target import NEAR, Accounted, Source, Target, is_quick
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism import Mechanism
-from shuffledp.propose.search import first_good, search, towards
 from shuffledp.rounds import one_round_target
+from shuffledp.search import first_good, search, towards
 from shuffledp.values.described import by_name
 
 Family = Callable[[float], Source]

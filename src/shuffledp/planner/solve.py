@@ -15,8 +15,8 @@ from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import is_continuous
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.tasks import Option, Source
-from shuffledp.propose.search import search
 from shuffledp.rounds import compose, stated
+from shuffledp.search import search
 
 # Relative width of eps: continuous outputs take a hundred times as long.
 FINE, COARSE = 1e-6, 1e-3

@@ -24,11 +24,11 @@ from shuffledp.neighbours import (
     Relation,
     ReplaceSpecial,
 )
-from shuffledp.propose.search import least_epsilon
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve
+from shuffledp.search import least_epsilon
 from shuffledp.training.shuffled import EpochCurve, Least
 from shuffledp.values.work import Answers, Beside
 

@@ -2,7 +2,7 @@
 
 delta is monotone in what is solved for. Values are compared with the target by certified upper ends
 of log delta; sqrt(-log delta) is nearly linear in the log of eps0, noise, users or rounds, so that
-its chords say where to look.
+its chords say where to look. Only a value whose own certified end met the target is returned.
 """
 
 from __future__ import annotations
