@@ -2,8 +2,9 @@
 
     python -m papers.printed_numbers
 
-writes the table as Markdown and as CSV. What is printed is in ``papers.printed.items``; ours is
-computed here, but for seconds, which are those of ``printed_times.csv`` beside the pictures.
+writes all rows as CSV; docs/papers.md shows those that differ. What is printed is in
+``papers.printed.items``; ours is computed here, but for seconds, which are those of
+``printed_times.csv`` beside the pictures.
 """
 
 from __future__ import annotations
@@ -40,25 +41,35 @@ def markdown_line(found: Line) -> str:
     return "| " + " | ".join(cell(text) for text in found) + " |"
 
 
+def differs(found: Line) -> bool:
+    """Whether ours contradicts what is printed, or leaves it open."""
+    return not found[-1].startswith(("holds", "nothing", "no row", "not comparable"))
+
+
 def markdown(rows: list[tuple[Item, Line]]) -> str:
-    """A table for each paper."""
+    """A table for each paper, of the rows that differ."""
     parts = []
-    for paper in dict.fromkeys(item.paper for item, _ in rows):
-        mine = [markdown_line(found) for item, found in rows if item.paper == paper]
+    for paper in dict.fromkeys(item.paper for item, found in rows if differs(found)):
+        mine = [
+            markdown_line(found) for item, found in rows if item.paper == paper and differs(found)
+        ]
         head = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
         parts.append("\n".join([f"**{paper}**", "", *head, *mine]))
     return "\n\n".join(parts) + "\n"
 
 
-def main(out: Path) -> None:
-    """Compute all rows, and write both."""
-    rows = list(lines())
-    (out / "printed.md").write_text(markdown(rows), encoding="utf-8")
-    with (out / "printed.csv").open("w", newline="", encoding="utf-8") as file:
+def write(rows: list[tuple[Item, Line]], path: Path) -> Path:
+    """All rows as CSV."""
+    with path.open("w", newline="", encoding="utf-8") as file:
         written = csv.writer(file)
         written.writerow(("paper", *HEAD))
         written.writerows((item.paper, *found) for item, found in rows)
-    print(out / "printed.md", out / "printed.csv")
+    return path
+
+
+def main(out: Path) -> None:
+    """Compute all rows, and write them."""
+    print(write(list(lines()), out / "printed.csv"))
 
 
 if __name__ == "__main__":
