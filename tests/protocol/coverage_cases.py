@@ -1,10 +1,12 @@
 """Where coverage is measured: small counts, large ones, every kind of mechanism.
 
-Run as a script it prints the table of docs/guide.md (minutes): ``python
+Run as a script it writes docs/figures/coverage.csv (minutes): ``python
 tests/protocol/coverage_cases.py``.
 """
 
+import csv
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -99,13 +101,15 @@ CASES = [
 HEAD = ("mechanism", "parameters", "n", "intervals", "each alone", "all at once")
 
 
+TABLE = Path(__file__).parents[2] / "docs" / "figures" / "coverage.csv"
+
+
 def row(case, found):
     """A line of the table."""
     numbers = (f"{found.coverage:.3f}", f"{found.joint_coverage:.3f}")
-    return f"| {' | '.join((case.name, case.about, f'{case.n:,}', case.kind, *numbers))} |"
+    return [case.name, case.about, str(case.n), case.kind, *numbers]
 
 
 if __name__ == "__main__":
-    print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
-    for case in CASES:
-        print(row(case, case.measured()), flush=True)
+    with TABLE.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([HEAD, *(row(case, case.measured()) for case in CASES)])
