@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from shuffledp import ParameterError
 from shuffledp.bound import Bound
 from shuffledp.certificate import Release, issue
+from shuffledp.certificate.members import Ends
 from shuffledp.cli import main
 from shuffledp.deployment import DeploymentFile, account
 from shuffledp.deployment.accounting import Account, Situation
 from shuffledp.deployment.files import parse
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.review import BY_DEFAULT, NAMES, cautions, check_names, judged, verdict_of
-from shuffledp.review.claims import Ends
 
 TABLE = {
     "title": "A test",
@@ -148,8 +148,10 @@ def test_a_target_is_met_by_upper_ends_and_missed_by_lower_ones(limit, now, mini
 
 
 def case(name, lower, upper):
-    low, high = SimpleNamespace(value=lower, log=None), SimpleNamespace(value=upper, log=None)
-    return name, Ends(None, "epsilon", high, low, high)
+    ends = {"upper": upper, "lower": lower}
+    claims = [SimpleNamespace(end=end, value=value, log=None) for end, value in ends.items()]
+    target = SimpleNamespace(quantity="epsilon")
+    return name, Ends(SimpleNamespace(content=SimpleNamespace(target=target)), claims)  # type: ignore[arg-type]
 
 
 def test_what_a_verdict_says():

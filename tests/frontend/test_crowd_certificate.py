@@ -312,8 +312,8 @@ def test_what_the_words_say_is_so_for_all_data_sets(users, epsilon, tmp_path):
         k = member.group
         assert "one user's value replaced by another" in member.neighbours
         assert f"one of group {k} and stays in it" in member.neighbours
-        now, failed = member.scenarios
-        assert now.n == sum(n for n, _ in printed)
+        now, failed = member.ends
+        assert now.setting.n == sum(n for n, _ in printed)
         for scenario, crowd in ((now, printed), (failed, [(1, printed[k][1])])):
             victim = k if scenario is now else 0
             truth = float(worst(crowd, victim, epsilon))

@@ -18,10 +18,10 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.certificate import issue, read, to_json
 from shuffledp.certificate.decide import or_undecided
 from shuffledp.certificate.verifier import verify
-from shuffledp.cli.report import wrapped
 from shuffledp.deployment import account, load
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.randomizers import part_laws
+from shuffledp.review import wrapped
 
 # Clears a terminal's screen, goes to its top left and conceals what follows; turns what follows.
 ORDERS = ("\x1b[2J\x1b[H", "\x1b[8m", "\x9b8m", "\u202e")

@@ -23,7 +23,6 @@ from shuffledp.deployment.accounting import at_target
 from shuffledp.deployment.files import parse
 from shuffledp.plots import account_figure, svg
 from shuffledp.review import Entry, Verified, cautions, report, to_html, to_markdown
-from shuffledp.review.claims import all_rounds, one_round
 
 TABLE = {
     "title": "A test",
@@ -258,7 +257,7 @@ def test_what_is_said_is_in_the_certificate(one):
         certificate.shuffledp_version,
         *members.assumptions,
         *(words for claim in claims for words in members.words(claim)),
-        *(s.how for s in members.scenarios),
+        *(ends.setting.how for ends in members.ends),
         *(claim.rests_on.source for claim in claims if claim.theorem),
         "2026-11-22",
     ]
@@ -292,7 +291,7 @@ def test_the_report_prints_what_the_command_line_prints(tmp_path):
     printed = re.findall(
         r"^ ((?:now|minimum batch|shuffler fails)  .*)$", result.stdout, re.MULTILINE
     )
-    one_table, all_table = printed[:3], printed[3:]
+    all_table, one_table = printed[:3], printed[3:]
     html = (tmp_path / "r.html").read_text("utf-8")
     page = Page(html)
     for table, rows in zip(page.tables, (all_table, one_table), strict=False):
@@ -415,10 +414,8 @@ def test_the_figure_is_inside_and_says_what_it_shows(one):
     page = Page(to_html(report([one], date="")))
     (words,) = [value for tag, key, value in page.attributes if (tag, key) == ("img", "alt")]
     (data,) = [value for tag, key, value in page.attributes if (tag, key) == ("img", "src")]
-    for ends in one_round(one.certificate.members[0]):
-        assert (
-            f"{ends.scenario.name}: {ends.shown('lower')} <= eps <= {ends.shown('upper')}" in words
-        )
+    for ends in one.certificate.members[0].one_round:
+        assert f"{ends.name}: {ends.shown('lower')} <= eps <= {ends.shown('upper')}" in words
     drawing = base64.b64decode(data.removeprefix("data:image/svg+xml;base64,"))
     assert b"<svg" in drawing
     assert b"<script" not in drawing
@@ -426,4 +423,4 @@ def test_the_figure_is_inside_and_says_what_it_shows(one):
 
 def test_ends_of_one_round_stand_in_for_all_where_there_is_one(one):
     (members,) = one.certificate.members
-    assert all_rounds(members) == one_round(members)
+    assert members.all_rounds == members.one_round

@@ -266,8 +266,8 @@ def test_the_table_says_one_round_and_all(tmp_path):
         main, ["account", str(tmp_path / "k-rr.toml"), "--output", str(tmp_path / "o")]
     )
     assert result.exit_code == 0, result.stderr
-    assert "after one round" in result.stdout
-    assert "after all 12 rounds together" in result.stdout
+    assert "After one round" in result.stdout
+    assert "After all 12 rounds together" in result.stdout
     assert "fresh randomness" in result.stdout
     assert "one report per user and one round" not in result.stdout
     assert max(map(len, result.stdout.split("wrote")[0].splitlines())) <= 80 + len(str(tmp_path))

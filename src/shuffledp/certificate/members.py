@@ -3,22 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from shuffledp.bound import shown_end
 from shuffledp.certificate.grounds import grounds_of
 from shuffledp.certificate.setting import Setting, settings_of
 from shuffledp.deployment.model import Deployment
 
+# Significant digits of an end.
+_DIGITS = {"epsilon": 6, "delta": 4}
+WORDS = {"epsilon": "eps", "delta": "delta"}
 
-class Situation:
-    """One setting's claims, for a reader: of one round, and of all (``composed``)."""
 
-    def __init__(self, setting: Setting, claims: Sequence[Any]) -> None:
-        self.setting, self.name = setting, setting.situation
-        self.n, self.how = setting.n, setting.how
-        mine = [c for c in claims if (c.group, c.situation) == (setting.group, self.name)]
-        self.claims = [c for c in mine if c.rounds == 1]
-        self.composed = [c for c in mine if c.rounds != 1]
+@dataclass(frozen=True)
+class Ends:
+    """What is claimed in one setting.
+
+    Attributes
+    ----------
+    setting : Setting
+        The situation, after one round or all.
+    claims : sequence of Claim
+        Both ends, and the upper one that published theorems give where that is another.
+    """
+
+    setting: Setting
+    claims: Sequence[Any]
+
+    @property
+    def name(self) -> str:
+        """The situation's name."""
+        return self.setting.situation
+
+    @property
+    def quantity(self) -> str:
+        """What is bounded."""
+        return self.setting.content.target.quantity
+
+    @property
+    def upper(self) -> Any:
+        """The claim of the upper end."""
+        return next(claim for claim in self.claims if claim.end == "upper")
+
+    @property
+    def lower(self) -> Any:
+        """The claim of the lower end."""
+        return next(claim for claim in self.claims if claim.end == "lower")
+
+    @property
+    def published(self) -> Any:
+        """The upper end by published theorems alone; ``upper`` where there is no other."""
+        return next(claim for claim in reversed(self.claims) if claim.end == "upper")
+
+    @property
+    def differs(self) -> bool:
+        """Whether published theorems alone give another number."""
+        return self.published is not self.upper
+
+    def shown(self, end: str, *, digits: int | None = None) -> str:
+        """One of "upper", "lower", "published", rounded outward."""
+        claim = getattr(self, end)
+        digits = _DIGITS[self.quantity] if digits is None else digits
+        up = end != "lower"
+        return shown_end(self.quantity, claim.value, claim.log, up=up, digits=digits)
+
+    @property
+    def epsilon_delta(self) -> tuple[float | None, float | None]:
+        """The upper end with what is held fixed, as (eps, delta)."""
+        fixed = self.setting.content.target.value
+        upper = self.upper.value
+        return (upper, fixed) if self.quantity == "epsilon" else (fixed, upper)
+
+    @property
+    def bounded(self) -> str:
+        """The upper end at what is held fixed, in words."""
+        fixed = self.setting.content.target.value
+        if self.upper.value is None:
+            return "nothing finite is certified"
+        if self.quantity == "epsilon":
+            return f"eps <= {self.shown('upper')} nats at delta = {fixed!r}"
+        return f"delta <= {self.shown('upper')} at eps = {fixed!r} nats"
+
+    @property
+    def height(self) -> tuple[bool, float, float]:
+        """What upper ends are ordered by: none finite is the largest."""
+        if self.upper.value is None:
+            return True, 0.0, 0.0
+        # Deltas may all be the smallest float, and differ in their logarithms.
+        return False, self.upper.value, self.upper.log or 0.0
 
 
 class Members:
@@ -26,37 +99,66 @@ class Members:
 
     def __init__(self, certificate: Any, group: int) -> None:
         self.certificate, self.group = certificate, group
-        self.settings = [
-            one
-            for one in settings_of(certificate.deployment.content)
-            if one.group == group and one.rounds == 1
+        whole = certificate.deployment.content
+        self.ends = [
+            Ends(one, [claim for claim in certificate.claims if one.is_of(claim)])
+            for one in settings_of(whole)
+            if one.group == group
         ]
-        self.scenarios = [Situation(one, certificate.claims) for one in self.settings]
-        now = self.settings[0]
+        now = self.ends[0].setting
+        # What is added up; None where messages are seen.
+        self.sums = now.sums
+        self.privacy_unit, self.neighbours = now.unit, now.relation.sentence
         self.content: Deployment = now.one
         self.quantity, self.at = self.content.target.quantity, self.content.target.value
         self.rounds = self.content.accounting.rounds
-        self.privacy_unit = now.unit
-        # What is added up; None where messages are seen.
-        self.sums = now.sums
-        self.neighbours = now.relation.sentence
         self.local_guarantee = certificate.local_guarantees[group]
-        whole = certificate.deployment.content
         self.users, self.assumptions = self.content.population.users, self.content.assumptions()
         if whole.group:
             self.users = whole.group[group].users
         self.release = certificate.release
 
+    @property
+    def one_round(self) -> list[Ends]:
+        """Ends of one round, a situation each."""
+        return [ends for ends in self.ends if ends.setting.rounds == 1]
+
+    @property
+    def all_rounds(self) -> list[Ends]:
+        """Ends after all rounds; those of one round where there is one."""
+        return [ends for ends in self.ends if ends.setting.rounds == self.rounds]
+
+    @property
+    def released(self) -> list[Ends]:
+        """Ends after all rounds in the situations in which shuffler or aggregator works."""
+        return [ends for ends in self.all_rounds if not ends.setting.failed]
+
+    @property
+    def worst(self) -> Ends:
+        """Of these the ones with the largest upper end."""
+        return max(self.released, key=lambda ends: ends.height)
+
+    @property
+    def failure(self) -> Ends:
+        """Ends after all rounds where nothing hides a user's report."""
+        return next(ends for ends in self.all_rounds if ends.setting.failed)
+
+    @property
+    def who(self) -> str:
+        """Who stands between users and analyst."""
+        return "shuffler" if self.sums is None else "aggregator"
+
+    @property
+    def sent(self) -> str:
+        """What users send, in the plural."""
+        return "messages" if self.sums is None else "reports"
+
     def words(self, claim: Any) -> tuple[str, ...]:
         """The sentences that a claim takes for granted."""
         if claim.nothing or claim.witness is None or claim.end == "lower":
             return ()
-        setting = next(
-            one
-            for one in settings_of(self.certificate.deployment.content)
-            if (one.group, one.situation, one.rounds)
-            == (claim.group, claim.situation, claim.rounds)
+        setting = next(ends.setting for ends in self.ends if ends.setting.is_of(claim))
+        found = grounds_of(
+            setting, claim.end, claim.witness.analysis, basic=bool(claim.witness.basic)
         )
-        basic = bool(claim.witness.basic)
-        found = grounds_of(setting, claim.end, claim.witness.analysis, basic=basic)
         return () if found is None else found.assumptions

@@ -88,6 +88,11 @@ class Setting:
             return f"group {self.group}, {self.situation}"
         return self.situation
 
+    def is_of(self, claim: Any) -> bool:
+        """Whether a claim is about it."""
+        place = (claim.group, claim.situation, claim.rounds)
+        return place == (self.group, self.situation, self.rounds)
+
     @cached_property
     def one(self) -> Deployment:
         """The deployment of the user's own mechanism alone."""

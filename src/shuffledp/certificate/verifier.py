@@ -145,7 +145,7 @@ def _place(one: Setting | Claim) -> Place:
 
 
 def _claims(certificate: Certificate, setting: Setting) -> list[Claim]:
-    return [one for one in certificate.claims if _place(one) == _place(setting)]
+    return [one for one in certificate.claims if setting.is_of(one)]
 
 
 def _both_ends(setting: Setting, claims: Sequence[Claim]) -> Check:

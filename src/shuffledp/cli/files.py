@@ -16,7 +16,6 @@ import click
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
 from shuffledp.cli.given import files_given
-from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.progress import progress, teller
 from shuffledp.cli.review import (
     audit_option,
@@ -37,7 +36,7 @@ from shuffledp.cli.text import end_text, print_json, say_unshown
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
 from shuffledp.outputs import Outputs
-from shuffledp.review import Audited, Entry, Verified
+from shuffledp.review import Audited, Entry, Verified, comparison, to_text
 from shuffledp.values.verdicts import headline
 
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
@@ -169,8 +168,7 @@ class _Done:
     @property
     def labels(self) -> list[str]:
         """Each mechanism in a few words."""
-        deployment = self.account.deployment
-        return [mechanism_label(one.randomizer) for one in deployment.group or [deployment]]
+        return report.labels_of(self.certificate)
 
     @property
     def text(self) -> str:
@@ -307,14 +305,12 @@ def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) ->
         print_json(content if several else content[0])
         return
     for one in done:
-        if one.crowd:
-            report.print_crowd(one.source, one.account, one.certificate, one.labels)
-        else:
-            report.print_account(one.source, one.account, one.certificate)
+        report.print_summary(one.certificate)
         if one.verified is not None:
             click.echo(headline([check.verdict for check in one.verified.checks]) + "\n")
-    if several and not any(one.crowd for one in done):
-        report.print_comparison([one.account for one in done])
+    if several:
+        titles = [(one.certificate, one.certificate.deployment.content.title) for one in done]
+        click.echo(to_text([comparison(titles)]) + "\n")
 
 
 def _entry(one: _Done, path: str, pictured: str | None, off: frozenset[str]) -> Entry:

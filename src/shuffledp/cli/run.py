@@ -214,7 +214,7 @@ def _run(
     if as_json:
         print_json(load_certificate().to_dict(certificate))
         return
-    _print_run(result, read.files, len(read.engine.files), certificate)
+    _print_run(result, len(read.engine.files), certificate)
     more = [path for path in (reports, plot) if path is not None]
     report.print_written([Path(path) for path in (certified, output, *more)])
 
@@ -344,7 +344,7 @@ def _print_notes(result: Any) -> None:
         click.echo(f"note: {note}", err=True)
 
 
-def _print_run(result: Any, files: Any, sources: int, certificate: Any) -> None:
+def _print_run(result: Any, sources: int, certificate: Any) -> None:
     click.echo(f"{result.outcome.users:,} users" + f" in {sources:,} files" * (sources > 1))
     for count, why in (
         (result.outcome.nulls, "no value"),
@@ -352,4 +352,4 @@ def _print_run(result: Any, files: Any, sources: int, certificate: Any) -> None:
     ):
         if count:
             click.echo(f"  {count:,} rows left out: {why}")
-    report.print_account(_as_run(files, result), result.account, certificate)
+    report.print_summary(certificate)

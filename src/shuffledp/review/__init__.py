@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from shuffledp.review.audits import Audited, audit_report
 from shuffledp.review.cautions import BY_DEFAULT, NAMES, Caution, cautions, check_names, verdict_of
-from shuffledp.review.content import report
+from shuffledp.review.content import comparison, report, summary
 from shuffledp.review.entry import Entry
 from shuffledp.review.html import to_html
 from shuffledp.review.markdown import to_markdown
-from shuffledp.review.meaning import local_of
+from shuffledp.review.terminal import to_text, wrapped
 from shuffledp.review.verdict import Verified, judged
 
 __all__ = [
@@ -25,10 +25,13 @@ __all__ = [
     "audit_report",
     "cautions",
     "check_names",
+    "comparison",
     "judged",
-    "local_of",
     "report",
+    "summary",
     "to_html",
     "to_markdown",
+    "to_text",
     "verdict_of",
+    "wrapped",
 ]

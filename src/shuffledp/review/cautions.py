@@ -12,17 +12,7 @@ from typing import Any
 
 from shuffledp._check import choice
 from shuffledp.bound import large_delta_words, outward
-from shuffledp.review.claims import (
-    WORDS,
-    all_rounds,
-    epsilon_delta,
-    failure,
-    one_round,
-    released,
-    sent,
-    who,
-    worst,
-)
+from shuffledp.certificate.members import WORDS
 from shuffledp.review.meaning import odds, percent, right_guesses
 from shuffledp.review.verdict import judged
 
@@ -101,9 +91,9 @@ def verdict_of(certificate: Any) -> Any:
     It is held against the ends where the shuffler works.
     """
     found = [
-        (f"group {one.group}" if certificate.crowd else ends.scenario.name, ends)
+        (f"group {one.group}" if certificate.crowd else ends.name, ends)
         for one in certificate.members
-        for ends in released(one)
+        for ends in one.released
     ]
     return judged(certificate.deployment.content.target, found)
 
@@ -117,24 +107,24 @@ def _target(certificate: Any) -> Caution | None:
 
 
 def _large_eps(members: Any) -> Caution | None:
-    ends = worst(released(members))
-    epsilon, delta = epsilon_delta(members, ends)
+    ends = members.worst
+    epsilon, delta = ends.epsilon_delta
     if epsilon is None:
-        return Caution("large-eps", f"no finite eps is certified ({ends.scenario.name})")
+        return Caution("large-eps", f"no finite eps is certified ({ends.name})")
     if right_guesses(epsilon, delta) <= _LARGE:
         return None
     said = outward(epsilon, up=True, digits=4)
     return Caution(
         "large-eps",
-        f"eps <= {said} ({ends.scenario.name}): a guess between two values of a user may be right "
+        f"eps <= {said} ({ends.name}): a guess between two values of a user may be right "
         f"{percent(epsilon, delta)} times in 100, odds of {odds(epsilon, delta)} to 1",
     )
 
 
 def _large_delta(members: Any) -> Caution | None:
-    now = one_round(members)[0]
-    n, composed = now.scenario.n, all_rounds(members)[0]
-    _, delta = epsilon_delta(members, composed)
+    now = members.one_round[0]
+    n, composed = now.setting.n, members.all_rounds[0]
+    _, delta = composed.epsilon_delta
     words = "" if delta is None else large_delta_words(delta, n)
     return Caution("large-delta", words) if words else None
 
@@ -147,7 +137,7 @@ def _no_minimum(members: Any, *, crowd: bool) -> Caution | None:
     return Caution(
         "no-minimum-batch",
         "population.minimum_batch is not set: nothing is said of a batch in which fewer "
-        f"{sent(members)} arrive than are expected, and such a batch is released too",
+        f"{members.sent} arrive than are expected, and such a batch is released too",
     )
 
 
@@ -176,8 +166,8 @@ def _rounds(deployment: Any) -> Caution | None:
 
 
 def _failed(members: Any) -> Caution | None:
-    ends = failure(members)
-    epsilon, delta = epsilon_delta(members, ends)
+    ends = members.failure
+    epsilon, delta = ends.epsilon_delta
     if right_guesses(epsilon, delta) <= _LARGE:
         return None
     left = "nothing finite is certified"
@@ -185,7 +175,7 @@ def _failed(members: Any) -> Caution | None:
         left = f"{WORDS[ends.quantity]} <= {ends.shown('upper')} is left"
     return Caution(
         "shuffler-fails",
-        f"if the {who(members)} fails, {left}: a guess between two values of a user may be "
+        f"if the {members.who} fails, {left}: a guess between two values of a user may be "
         f"right {percent(epsilon, delta)} times in 100. All else rests on who runs the "
-        f"{who(members)}",
+        f"{members.who}",
     )

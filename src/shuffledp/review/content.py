@@ -7,24 +7,10 @@ from typing import Any
 
 from shuffledp._check import exact
 from shuffledp.bound import outward, width_words
+from shuffledp.certificate.members import WORDS, Ends
 from shuffledp.review.audits import audited_section, audited_verdict
 from shuffledp.review.cautions import verdict_of
-from shuffledp.review.claims import (
-    WORDS,
-    Ends,
-    all_rounds,
-    bounded,
-    claims_of,
-    epsilon_delta,
-    failure,
-    height,
-    one_round,
-    released,
-    sent,
-    who,
-    worst,
-)
-from shuffledp.review.entry import Entry
+from shuffledp.review.entry import Entry, joined
 from shuffledp.review.glossary import TERMS
 from shuffledp.review.grounds import (
     assumptions,
@@ -81,7 +67,8 @@ def report(entries: Sequence[Entry], *, date: str) -> Document:
         blocks = [heading(title, 1), *_of_one(entry, 2, date)]
     else:
         title = f"Privacy report: {len(entries)} deployments compared"
-        blocks = [heading(title, 1), *_comparison(entries)]
+        rows = [(one.certificate, f"{i}. {one.title}") for i, one in enumerate(entries, 1)]
+        blocks = [heading(title, 1), comparison(rows)]
         for i, entry in enumerate(entries, 1):
             blocks += [heading(f"{i}. {entry.title}", 2), *_of_one(entry, 3, date)]
     blocks += [
@@ -94,16 +81,48 @@ def report(entries: Sequence[Entry], *, date: str) -> Document:
     return Document(title, blocks)
 
 
+def summary(certificate: Any, labels: Sequence[str]) -> list[Block]:
+    """What a terminal shows of one deployment: numbers, theorems and assumptions.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        What is claimed.
+    labels : sequence of str
+        Each group's mechanism in a few words.
+    """
+    everybody, source = certificate.members, certificate.deployment
+    target, verdict = source.content.target, verdict_of(certificate)
+    asked = f"eps (nats) at delta = {target.value!r}"
+    if target.quantity == "delta":
+        asked = f"delta at eps = {target.value!r} nats"
+    said = [f"mechanism: {joined(labels)}", f"target: {asked}"]
+    if verdict is not None:
+        said.append(f"{verdict.title.lower()}: {verdict.words}")
+    said.append(f"file: {source.file} (sha256 {source.sha256[:16]}...)")
+    blocks = [heading(source.content.title, 1), bullets(said)]
+    blocks += [_crowd_table(everybody)] if certificate.crowd else _tables(everybody[0])
+    blocks += [bullets(_said(one)) for one in everybody]
+    words = dict.fromkeys(words for one in everybody for words in assumptions(one))
+    return [
+        *blocks,
+        heading("theorems", 2),
+        theorems(statements(everybody)),
+        heading("assumptions", 2),
+        bullets(words),
+    ]
+
+
 def _of_one(entry: Entry, level: int, date: str) -> list[Block | Figure]:
     certificate, everybody = entry.certificate, entry.certificate.members
     quantity = certificate.deployment.content.target.quantity
     blocks = [*_target_status(verdict_of(certificate), quantity)]
     blocks += audited_verdict(entry.audited)
-    blocks += _crowd_summary(entry) if certificate.crowd else _summary(everybody[0])
+    blocks += _crowd_summary(everybody) if certificate.crowd else _summary(everybody[0])
     blocks += _warnings(entry, level)
     blocks.append(heading("What is certified", level))
     if certificate.crowd:
-        blocks += [_crowd_table(entry), _crowd_odds(everybody)]
+        blocks += [_crowd_table(everybody), _crowd_odds(everybody)]
     else:
         blocks += _situations(everybody[0])
     blocks += _figure(entry, level)
@@ -111,12 +130,11 @@ def _of_one(entry: Entry, level: int, date: str) -> list[Block | Figure]:
         words = f"{sentence(one.neighbours)} Protected is {one.privacy_unit}."
         blocks.append(heading(f"Members of group {one.group}: {entry.labels[one.group]}", level))
         blocks += [paragraph(words), *_situations(one), paragraph(_failed_words(one))]
-        blocks += theorems(statements(one), level)
     said = dict.fromkeys(words for one in everybody for words in assumptions(one))
     blocks += checklist(said, level)
-    if not certificate.crowd:
-        blocks += [heading("Theorems", level), *theorems(statements(everybody[0]), level)]
     blocks += [
+        heading("Theorems", level),
+        theorems(statements(everybody)),
         heading("Verification", level),
         *verification(entry),
         *(block for found in entry.audited for block in audited_section(found, level)),
@@ -142,8 +160,8 @@ def _target_status(verdict: Any, quantity: str) -> list[Block]:
 
 
 def _summary(members: Any) -> list[Block]:
-    ends = worst(released(members))
-    epsilon, delta = epsilon_delta(members, ends)
+    ends = members.worst
+    epsilon, delta = ends.epsilon_delta
     users, changed = members.users, members.content.changed
     if epsilon is None:
         words = (
@@ -157,15 +175,15 @@ def _summary(members: Any) -> list[Block]:
         f"any {'one' if changed == 1 else f'{changed:,} together'} of the {users:,} users is "
         "bounded by "
     )
-    when = f"if as many {sent(members)} arrive as are expected"
-    if any(one.scenario.name == "minimum batch" for one in released(members)):
+    when = f"if as many {members.sent} arrive as are expected"
+    if any(one.name == "minimum batch" for one in members.released):
         when = "in every batch that is released"
     more = (
         f" {', '.join([when, *_after(members)])}. In full: differential privacy, for neighbours as "
         f"follows. {sentence(members.neighbours)} Protected is {members.privacy_unit}."
     )
     return [
-        paragraph(promise, strong(bounded(members, ends)), more),
+        paragraph(promise, strong(ends.bounded), more),
         paragraph(_odds_words(members, epsilon, delta)),
         *_provenance(members, ends),
         paragraph(_failed_words(members)),
@@ -206,11 +224,11 @@ def _provenance(members: Any, ends: Ends) -> list[Block]:
 
 def _failed_words(members: Any) -> Markup:
     """What is left where nothing hides a report."""
-    ends = failure(members)
-    epsilon, delta = epsilon_delta(members, ends)
+    ends = members.failure
+    epsilon, delta = ends.epsilon_delta
     return line(
-        f"If the {who(members)} fails and {sent(members)} are seen with their senders: "
-        f"{bounded(members, ends)}; "
+        f"If the {members.who} fails and {members.sent} are seen with their senders: "
+        f"{ends.bounded}; "
         f"odds of at most {odds(epsilon, delta)} to 1, {percent(epsilon, delta)} times in 100."
     )
 
@@ -233,14 +251,24 @@ def _warnings(entry: Entry, level: int) -> list[Block]:
 
 def _situations(members: Any) -> list[Block]:
     """Tables of all situations, and what there is to say of them."""
+    rows = [(ends.name, ends) for ends in members.all_rounds]
+    odds_too = _meaning(members, rows, "situation", _after(members))
+    return [*_tables(members), odds_too, bullets(_said(members))]
+
+
+def _tables(members: Any) -> list[Block]:
+    """Both ends in every situation, after all rounds and after one."""
     rounds = members.rounds
-    blocks: list[Block] = []
-    if rounds > 1:
-        blocks.append(_table(f"After all {rounds:,} rounds together", all_rounds(members)))
-    blocks.append(_table("After one round" if rounds > 1 else "One round", one_round(members)))
-    rows = [(ends.scenario.name, ends) for ends in all_rounds(members)]
-    blocks.append(_meaning(members, rows, "situation", _after(members)))
-    said = [line(strong(s.name), f": {s.how}") for s in members.scenarios]
+    if rounds == 1:
+        return [_table("One round", members.one_round)]
+    whole = _table(f"After all {rounds:,} rounds together", members.all_rounds)
+    return [whole, _table("After one round", members.one_round)]
+
+
+def _said(members: Any) -> list[Markup]:
+    """Where every n comes from, what a report tells alone, and how much of an end is rounding."""
+    of = f" of group {members.group}" if members.certificate.crowd else ""
+    said = [line(strong(f"{ends.name}{of}"), f": {ends.setting.how}") for ends in members.one_round]
     if members.sums is not None:
         count = members.sums.changed
         most = f"{count:,} coordinate{'s' if count > 1 else ''}"
@@ -248,17 +276,17 @@ def _situations(members: Any) -> list[Block]:
         said.insert(0, line(strong("view"), words))
     eps0 = members.local_guarantee
     words = (
-        f"no pure eps0; if the {who(members)} fails, what the table says at the target"
+        f"no pure eps0; if the {members.who} fails, what the table says at the target"
         if eps0 is None
         else f"eps0 = {outward(eps0, up=True)} nats{local_of(members.content.changed)}, "
-        f"whatever the {who(members)} does"
+        f"whatever the {members.who} does"
     )
-    said.append(line(strong("local guarantee"), f": {words}"))
-    claims = [claim for _, claim in claims_of(members)]
+    said.append(line(strong(f"local guarantee{of}"), f": {words}"))
+    claims = [claim for ends in members.ends for claim in ends.claims]
     widths = [claim.numerical_width for claim in claims if claim.numerical_width is not None]
     rtol = members.content.accounting.rtol
     said.append(line(strong("numerical width"), f": {width_words(widths, rtol)}"))
-    return [*blocks, bullets(said)]
+    return said
 
 
 def _table(caption: str, found: Sequence[Ends]) -> Block:
@@ -270,7 +298,7 @@ def _table(caption: str, found: Sequence[Ends]) -> Block:
     rows = []
     for ends in found:
         shown = [ends.shown(cell) for cell in cells]
-        rows.append((ends.scenario.name, f"{ends.scenario.n:,}", *shown, _by(ends)))
+        rows.append((ends.name, f"{ends.setting.n:,}", *shown, _by(ends)))
     unit = ", nats" if word == "eps" else ""
     return table(caption + unit, head, rows, frozenset({0, len(head) - 1}))
 
@@ -286,7 +314,7 @@ def _meaning(
     """Upper ends as odds of a guess."""
     rows = []
     for name, ends in named:
-        at = epsilon_delta(members, ends)
+        at = ends.epsilon_delta
         cells = (ends.shown("upper"), odds(*at), percent(*at))
         rows.append((name, *cells))
     head = (what, f"{WORDS[members.quantity]} <=", "odds to 1", "right in 100")
@@ -299,10 +327,10 @@ def _figure(entry: Entry, level: int) -> list[Block | Figure]:
         return []
     caption = _CROWD_CAPTION if entry.certificate.crowd else _CAPTION
     ends = "; ".join(
-        f"{one.scenario.name}{f' of group {m.group}' if entry.certificate.crowd else ''}: "
+        f"{one.name}{f' of group {m.group}' if entry.certificate.crowd else ''}: "
         f"{one.shown('lower')} <= {WORDS[one.quantity]} <= {one.shown('upper')}"
         for m in entry.certificate.members
-        for one in one_round(m)
+        for one in m.one_round
     )
     words = f"Central {WORDS[entry.certificate.members[0].quantity]} over n. {ends}"
     return [heading("Figure", level), Figure(words, entry.drawing, caption, entry.picture)]
@@ -311,37 +339,36 @@ def _figure(entry: Entry, level: int) -> list[Block | Figure]:
 # ------------------------------------------------------------------------------ the comparison
 
 
-def _comparison(entries: Sequence[Entry]) -> list[Block]:
-    """Upper ends side by side, and how every deployment stands."""
-    several = any(one.rounds > 1 for entry in entries for one in entry.certificate.members)
+def comparison(entries: Sequence[tuple[Any, str]]) -> Block:
+    """Upper ends side by side, and how every deployment stands.
+
+    Parameters
+    ----------
+    entries : sequence of (Certificate, str)
+        Each with the title of its row.
+    """
+    several = any(one.rounds > 1 for certificate, _ in entries for one in certificate.members)
     rows = []
-    for i, entry in enumerate(entries, 1):
-        verdict = verdict_of(entry.certificate)
+    for certificate, title in entries:
+        verdict = verdict_of(certificate)
         state = "not set" if verdict is None else verdict.title.lower()
-        for one in entry.certificate.members:
-            found = {ends.scenario.name: ends for ends in all_rounds(one)}
-            names = ("now", "minimum batch", failure(one).scenario.name)
-            # As on the command line: four digits of either.
+        for one in certificate.members:
+            found = {ends.name: ends for ends in one.all_rounds}
+            names = ("now", "minimum batch", one.failure.name)
             ends = [found[x].shown("upper", digits=4) if x in found else "-" for x in names]
             fixed = WORDS["delta" if one.quantity == "epsilon" else "epsilon"]
-            at = ", ".join([f"{fixed} {exact(one.at)}", *_after(one)])
-            whose = f", group {one.group}" if entry.certificate.crowd else ""
-            title = f"{i}. {entry.title}{whose}"
-            rows.append((title, at, *ends, state))
-    caption = "Upper ends" + (" after all rounds" if several else "")
+            at = f"{fixed} {exact(one.at)}" + (f", {one.rounds:,} rounds" if one.rounds > 1 else "")
+            whose = f", group {one.group}" if certificate.crowd else ""
+            rows.append((f"{title}{whose}", at, *ends, state))
+    caption = "Comparison: upper ends" + (" after all rounds" if several else "")
     head = ("deployment", "target", "now", "min. batch", "no shuffler", "limit")
-    return [table(caption, head, rows, frozenset({0, 1, 5}))]
+    return table(caption, head, rows, frozenset({0, 1, 5}))
 
 
 # ---------------------------------------------------------------------------------- of a crowd
 
 
-def _now(members: Any) -> Ends:
-    return released(members)[0]
-
-
-def _crowd_summary(entry: Entry) -> list[Block]:
-    groups = entry.certificate.members
+def _crowd_summary(groups: Sequence[Any]) -> list[Block]:
     fixed = "delta" if groups[0].quantity == "epsilon" else "eps"
     users = sum(one.users for one in groups)
     start = (
@@ -349,9 +376,9 @@ def _crowd_summary(entry: Entry) -> list[Block]:
         "anybody who sees them, and nothing else of them, can learn about the data of any one "
         f"user is bounded, at {fixed} = {groups[0].at!r}, by the user's group:"
     )
-    said = [line(f"group {one.group}: ", strong(bounded(one, _now(one)))) for one in groups]
-    least = max(groups, key=lambda one: height(_now(one)))
-    epsilon, delta = epsilon_delta(least, _now(least))
+    said = [line(f"group {one.group}: ", strong(one.worst.bounded)) for one in groups]
+    least = max(groups, key=lambda one: one.worst.height)
+    epsilon, delta = least.worst.epsilon_delta
     blocks: list[Block] = [paragraph(start), bullets(said)]
     if epsilon is not None:
         start = f"Least is promised to the members of group {least.group}. "
@@ -359,24 +386,21 @@ def _crowd_summary(entry: Entry) -> list[Block]:
     return blocks
 
 
-def _crowd_table(entry: Entry) -> Block:
-    groups = entry.certificate.members
+def _crowd_table(groups: Sequence[Any]) -> Block:
     word = WORDS[groups[0].quantity]
-    published = any(_now(one).differs for one in groups)
+    published = any(one.worst.differs for one in groups)
     cells = ["lower", "upper", *(["published"] if published else [])]
     more = ["published <="] if published else []
-    head = ("group", "users", f"{word} >=", f"{word} <=", *more, "no shuffler <=", "upper by")
+    head = ("group", f"{word} >=", f"{word} <=", *more, "no shuffler <=", "upper by")
     rows = []
     for one in groups:
-        ends = _now(one)
-        start = f"{one.group}: {entry.labels[one.group]}"
-        shown = [ends.shown(cell) for cell in cells]
-        alone = failure(one).shown("upper")
-        rows.append((start, f"{one.users:,}", *shown, alone, _by(ends)))
+        shown = [one.worst.shown(cell) for cell in cells]
+        alone = one.failure.shown("upper")
+        rows.append((f"{one.group}", *shown, alone, _by(one.worst)))
     unit = ", nats" if word == "eps" else ""
     caption = f"A member of a group among all groups{unit}"
     return table(caption, head, rows, frozenset({0, len(head) - 1}))
 
 
 def _crowd_odds(groups: Sequence[Any]) -> Block:
-    return _meaning(groups[0], [(f"group {one.group}", _now(one)) for one in groups], "group")
+    return _meaning(groups[0], [(f"group {one.group}", one.worst) for one in groups], "group")

@@ -58,6 +58,11 @@ class Entry:
     @property
     def label(self) -> str:
         """All mechanisms."""
-        if len(self.labels) == 1:
-            return self.labels[0]
-        return "; ".join(f"group {k}: {label}" for k, label in enumerate(self.labels))
+        return joined(self.labels)
+
+
+def joined(labels: Sequence[str]) -> str:
+    """Each group's mechanism in a few words, in one line."""
+    if len(labels) == 1:
+        return labels[0]
+    return "; ".join(f"group {k}: {label}" for k, label in enumerate(labels))

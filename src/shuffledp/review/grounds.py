@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from shuffledp.amplification.words import ONE_ROUND
-from shuffledp.review.claims import FAILURES, claims_of
 from shuffledp.review.entry import Entry
 from shuffledp.review.markdown import (
     Block,
@@ -24,7 +23,7 @@ from shuffledp.review.markdown import (
 from shuffledp.values.verdicts import headline
 
 # A theorem -> which ends rest on it, in which situations.
-Cited = dict[tuple[str, ...], dict[str, list[str]]]
+Cited = dict[tuple[str, ...], dict[str, dict[str, None]]]
 
 
 def sentence(words: str) -> str:
@@ -35,14 +34,14 @@ def sentence(words: str) -> str:
 def assumptions(members: Any) -> list[str]:
     """All that a reader is asked to believe, each once; what only the failure asks, by its name."""
     said, usual = list(members.assumptions), set(members.assumptions)
-    for scenario, claim in claims_of(members):
-        if scenario.name not in FAILURES:
-            usual.update(members.words(claim))
-    for scenario, claim in claims_of(members):
-        said += [
-            words if words in usual else f"{scenario.name}: {words}"
-            for words in members.words(claim)
-        ]
+    asked = [
+        (ends, words)
+        for ends in members.ends
+        for claim in ends.claims
+        for words in members.words(claim)
+    ]
+    usual.update(words for ends, words in asked if not ends.setting.failed)
+    said += [words if words in usual else f"{ends.name}: {words}" for ends, words in asked]
     several = members.rounds > 1
     # That there is one round is said of the table of one round alone.
     return [words for words in dict.fromkeys(said) if not (several and words == ONE_ROUND)]
@@ -58,33 +57,32 @@ def checklist(words: Iterable[str], level: int) -> list[Block]:
     ]
 
 
-def key(theorem: Any) -> tuple[str, ...]:
-    """What tells a theorem from others."""
-    return (theorem.key, theorem.title, theorem.source, theorem.provenance)
+def statements(everybody: Iterable[Any]) -> Cited:
+    """Every theorem once, and where it gives which end, of one group's members or of several.
 
-
-def statements(members: Any) -> Cited:
-    """Every theorem once, and where it gives which end."""
+    Its key, title, source and provenance -> each end that rests on it -> the situations.
+    """
     found: Cited = {}
+    asked = [(ends, claim) for one in everybody for ends in one.ends for claim in ends.claims]
     for end in ("upper", "lower"):
-        for scenario in members.scenarios:
-            for claims, after in ((scenario.claims, ""), (scenario.composed, " after all rounds")):
-                for claim in claims:
-                    if claim.end == end and claim.rests_on is not None:
-                        ends = found.setdefault(key(claim.rests_on), {})
-                        names = ends.setdefault(f"{end} end{after}", [])
-                        names += [scenario.name] if scenario.name not in names else []
+        for ends, claim in asked:
+            theorem = claim.rests_on
+            if claim.end == end and theorem is not None:
+                key = (theorem.key, theorem.title, theorem.source, theorem.provenance)
+                after = " after all rounds" if ends.setting.rounds > 1 else ""
+                names = found.setdefault(key, {}).setdefault(f"{end} end{after}", {})
+                names[ends.name] = None
     return found
 
 
-def theorems(cited: Cited, level: int) -> list[Block]:
+def theorems(cited: Cited) -> Block:
     """Each with its source, and which ends rest on it."""
-    blocks: list[Block] = []
+    said = []
     for (name, title, source, provenance), ends in cited.items():
         used = "; ".join(f"{end}: {', '.join(names)}" for end, names in ends.items())
-        blocks.append(heading(f"{name}, {next(iter(ends))}", level + 1))
-        blocks.append(paragraph(f"{sentence(title)} {source} [{provenance}]. {sentence(used)}"))
-    return blocks
+        words = f": {sentence(title)} {source} [{provenance}]. {sentence(used)}"
+        said.append(line(strong(name), words))
+    return bullets(said)
 
 
 def verification(entry: Entry) -> list[Block]:

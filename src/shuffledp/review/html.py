@@ -34,7 +34,7 @@ $body
 """
 )
 # CommonMark with tables; of HTML in a text the letters are shown.
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 # What the renderer writes as styles, which the page's policy forbids, as classes of its sheet.
 _CLASSES = (
     (' style="text-align:right"', ' class="number"'),
@@ -76,7 +76,7 @@ def _block(block: Block | Figure) -> str:
             f'src="data:image/svg+xml;base64,{data}">\n'
             f"<figcaption>{_escaped(block.caption)}</figcaption>\n</figure>"
         )
-    found = _MARKDOWN.render(block.text).rstrip("\n")
+    found = MARKDOWN.render(block.text).rstrip("\n")
     for style, word in _CLASSES:
         found = found.replace(style, word)
     if not block.kind:

@@ -17,17 +17,8 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from shuffledp.certificate.members import WORDS
 from shuffledp.errors import ParameterError
-from shuffledp.review.claims import (
-    WORDS,
-    all_rounds,
-    epsilon_delta,
-    failure,
-    released,
-    sent,
-    who,
-    worst,
-)
 from shuffledp.review.grounds import assumptions, sentence, statements
 from shuffledp.review.markdown import escaped
 
@@ -72,8 +63,8 @@ def registry_entry(
     if certificate.crowd:
         raise ParameterError("certificate: of a crowd, wanted one of a single mechanism")
     members, source = certificate.members[0], certificate.deployment
-    ends, rounds = worst(released(members)), members.rounds
-    if None in epsilon_delta(members, ends):
+    ends, rounds = members.worst, members.rounds
+    if None in ends.epsilon_delta:
         raise ParameterError("certificate: no finite upper end, wanted a guarantee to register")
     word = WORDS[members.quantity]
     # The bounded one is rounded up; a delta below the floats stays a text.
@@ -81,7 +72,7 @@ def registry_entry(
     value = _quoted(bounded) if bounded.startswith("10^") else _number(Decimal(bounded))
     details = (
         f"Each user's value is randomized on the device ({label}). "
-        f"If the {who(members)} fails, {word} <= {failure(members).shown('upper')}."
+        f"If the {members.who} fails, {word} <= {members.failure.shown('upper')}."
     )
     many = (
         f"{rounds:,} releases; every user takes part in each, and loses what is said above in all."
@@ -95,7 +86,7 @@ def registry_entry(
     return page.substitute(
         slug=_quoted(_slug(source.content.title)),
         name=_quoted(escaped(source.content.title)),
-        public=_quoted(f"The number of {sent(members)}, n, is public."),
+        public=_quoted(f"The number of {members.sent}, n, is public."),
         unit=_quoted(escaped(members.privacy_unit)),
         relation=_quoted(escaped(sentence(members.neighbours))),
         epsilon=value if members.quantity == "epsilon" else fixed,
@@ -118,10 +109,10 @@ def _ends(members: Any) -> list[str]:
     fixed = WORDS["delta" if members.quantity == "epsilon" else "epsilon"]
     after = f", after all {members.rounds:,} rounds" if members.rounds > 1 else ""
     found = [
-        f"{ends.scenario.name} ({ends.scenario.n:,} {sent(members)}): "
+        f"{ends.name} ({ends.setting.n:,} {members.sent}): "
         f"{ends.shown('lower')} <= {word} <= {ends.shown('upper')} "
         f"at {fixed} = {members.at!r}{after}"
-        for ends in all_rounds(members)
+        for ends in members.all_rounds
     ]
     return [*found, "eps is in nats; upper ends are certified, numerical errors included."]
 
@@ -129,14 +120,14 @@ def _ends(members: Any) -> list[str]:
 def _composition(members: Any) -> list[str]:
     if members.rounds == 1:
         return ["One release, nothing is composed."]
-    cited = statements(members).items()
+    cited = statements([members]).items()
     return [title for (_, title, _, _), ends in cited if "upper end after all rounds" in ends]
 
 
 def _mechanisms(members: Any, label: str) -> list[str]:
     cited = [
         f"{key}: {title}. {source} [{provenance}]"
-        for (key, title, source, provenance), ends in statements(members).items()
+        for (key, title, source, provenance), ends in statements([members]).items()
         if any(end.startswith("upper") for end in ends)
     ]
     version = members.certificate.shuffledp_version

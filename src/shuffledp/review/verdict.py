@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shuffledp.review.claims import WORDS, Ends, height
+from shuffledp.certificate.members import WORDS, Ends
 
 Kind = Literal["met", "missed", "open"]
 _TITLES: dict[Kind, str] = {
@@ -51,7 +51,7 @@ def judged(target: Any, found: Sequence[tuple[str, Ends]]) -> Verdict | None:
     if missed:
         name, ends = found[max(missed)[1]]
         return Verdict("missed", f"{word} >= {ends.shown('lower')} ({name}), {wanted}")
-    name, ends = max(found, key=lambda one: height(one[1]))
+    name, ends = max(found, key=lambda one: one[1].height)
     said = f"no finite upper end ({name})"
     if ends.upper.value is not None:
         said = f"{word} <= {ends.shown('upper')} ({name})"
