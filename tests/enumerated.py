@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 
-from flint import arb, fmpq, fmpz_poly
+from flint import arb, fmpq
 
 GRID = 1 << 120
 
@@ -136,10 +136,6 @@ def positive_part(atoms: Sequence[tuple[Fraction, Fraction]], n: int) -> Fractio
     return Fraction(top, unit_g * unit_w**n)
 
 
-def log_ball(x: Fraction) -> arb:
-    return ball(x).log()
-
-
 def assert_inside(interval, low, high=None) -> None:
     """Log ends around a truth in [low, high] (Fractions or balls), nothing forgiven."""
     high = low if high is None else high
@@ -154,21 +150,6 @@ def assert_inside(interval, low, high=None) -> None:
         assert high == 0, f"upper end 0 of a truth {high}"
     elif high != 0:
         assert arb(interval.high) >= high.log(), f"{interval} below the truth {high.log()}"
-
-
-def positive_part_on_lattice(atoms: Sequence[tuple[Fraction, Fraction]], n: int) -> Fraction:
-    """The same for many atoms on one lattice: a power of an integer polynomial."""
-    law = [*atoms, (1 - sum((w for w, _ in atoms), Fraction(0)), Fraction(0))]
-    unit_w = math.lcm(*(w.denominator for w, _ in law))
-    unit_g = math.lcm(*(Fraction(g).denominator for _, g in law))
-    places = [int(g * unit_g) for _, g in law]
-    bottom = min(places)
-    coefficients = [0] * (max(places) - bottom + 1)
-    for place, (w, _) in zip(places, law, strict=True):
-        coefficients[place - bottom] += int(w * unit_w)
-    power = (fmpz_poly(coefficients) ** n).coeffs()
-    top = sum((s + n * bottom) * int(p) for s, p in enumerate(power) if s + n * bottom > 0)
-    return Fraction(top, unit_g * unit_w**n)
 
 
 def truth(atoms, n: int, epsilon: float, part=positive_part) -> tuple[Fraction, Fraction]:

@@ -11,7 +11,6 @@ import shuffledp as sd
 
 # --------------------------------------------------------------------------- Hypothesis strategies
 
-local_epsilons = st.floats(1e-4, 30.0)
 moderate_epsilons = st.floats(0.05, 5.0)
 user_counts = st.one_of(
     st.integers(1, 60), st.integers(2, 15).flatmap(lambda d: st.integers(1, 10**d))

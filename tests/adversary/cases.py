@@ -67,7 +67,6 @@ SINGLE = {
         domain=r.randint(3, 4), branching=2, eps0=_eps0(r), base=r.choice(["k-rr", "rappor", "oue"])
     ),
 }
-SMALL = ("binary-rr", "k-rr", "duchi", "extremal", "channel", "subset")
 
 
 def _bits(rng):

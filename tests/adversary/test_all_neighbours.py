@@ -74,7 +74,7 @@ def test_every_pair_of_datasets_is_inside(name):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("batch", range(6))
+@pytest.mark.parametrize("batch", range(2))
 @pytest.mark.parametrize("name", NAMES)
 def test_more_mechanisms_and_users(name, batch):
     for seed in range(1 + 3 * batch, 4 + 3 * batch):

@@ -9,7 +9,6 @@ import pytest
 import shuffledp as sd
 from enumerated import blanket_delta, exponential, row_fractions, worst_blanket, worst_delta
 
-CHANNELS = 520
 BATCH = 20
 
 
@@ -65,15 +64,13 @@ def check(matrix, n, epsilon):
     return float(most / Fraction(bound.upper)) if bound.upper else 0.0
 
 
-@pytest.mark.many(3)
-@pytest.mark.parametrize("batch", range(CHANNELS // BATCH))
+@pytest.mark.parametrize("batch", range(3))
 def test_every_pair_of_datasets_of_random_channels_lies_inside(batch):
     ratios = [check(*random_channel(batch * BATCH + i)) for i in range(BATCH)]
     assert max(ratios) <= 1.0
 
 
-@pytest.mark.many(1)
-@pytest.mark.parametrize("batch", range(8))
+@pytest.mark.parametrize("batch", range(2))
 def test_epsilon_against_every_pair_of_datasets(batch):
     """At the upper end delta is not above the target for any datasets; at the lower for some."""
     for i in range(10):
@@ -114,10 +111,10 @@ def test_krr_against_every_pair_of_datasets(k, n):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("batch", range(100))
+@pytest.mark.parametrize("batch", range(3, 26))
 def test_many_more_channels(batch):
     for i in range(BATCH):
-        check(*random_channel(10_000 + batch * BATCH + i))
+        check(*random_channel(batch * BATCH + i))
 
 
 @pytest.mark.parametrize("exponent", [-50, -400, -900, -1000])

@@ -8,40 +8,6 @@ import shuffledp as sd
 from laws import log_delta_stealing, others_of
 from shuffledp.errors import NotCertified, ParameterError
 
-MECHANISMS = {
-    "binary-rr": (sd.BinaryRR(eps0=2.0), {"eps0": 2.0}),
-    "k-rr": (sd.KRR(k=4, eps0=1.0), {"k": 4, "eps0": 1.0}),
-    "rappor": (sd.RAPPOR(d=20, eps0=3.0), {"d": 20, "eps0": 3.0}),
-    "oue": (sd.OUE(d=2, eps0=1.0), {"d": 2, "eps0": 1.0}),
-    "local-hash": (sd.OLH(domain=100, eps0=2.0), {"domain": 100, "l": 8, "eps0": 2.0}),
-    "subset": (sd.SubsetSelection(d=6, k=2, eps0=1.0), {"d": 6, "k": 2, "eps0": 1.0}),
-    "duchi": (sd.Duchi(eps0=1.0), {"eps0": 1.0, "low": -1.0, "high": 1.0}),
-    "hybrid": (sd.Hybrid(eps0=0.5), {"eps0": 0.5, "low": -1.0, "high": 1.0}),
-    "wheel": (
-        sd.Wheel(domain=10, s=1, eps0=2.0, p=0.125),
-        {"domain": 10, "s": 1, "eps0": 2.0, "p": 0.125},
-    ),
-    "sampling-rappor": (
-        sd.SamplingRAPPOR(d=9, s=1, eps0=2.0),
-        {"d": 9, "s": 1, "eps0": 2.0},
-    ),
-    "pi-rappor": (
-        sd.PIRAPPOR(domain=20, q=5, eps0=1.0),
-        {"domain": 20, "eps0": 1.0, "q": 5},
-    ),
-    "projective-geometry": (
-        sd.ProjectiveGeometry(domain=20, q=2, eps0=2.0),
-        {"domain": 20, "eps0": 2.0, "q": 2},
-    ),
-    "poisson-subsample": (
-        sd.PoissonSubsample(sd.RAPPOR(d=5, eps0=2.0), rate=0.25),
-        {"randomizer": {"name": "rappor", "d": 5, "eps0": 2.0}, "rate": 0.25},
-    ),
-    "discrete-laplace": (
-        sd.DiscreteLaplace(top=5, eps0=2.0),
-        {"top": 5, "eps0": 2.0, "clamped": False},
-    ),
-}
 NOISE = {
     "laplace": (
         sd.Laplace(eps0=1.0, binary=True),
@@ -93,15 +59,6 @@ def claimed(randomizer, n, delta=1e-6):
     epsilon = accountant.epsilon(delta=delta, analysis="label-stealing").upper
     found = accountant.delta(epsilon=epsilon, analysis="label-stealing")
     return epsilon, found.log_upper, found.witness["upper"]["free"]
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_balls_confirm_what_floats_claim(name):
-    randomizer, parameters = MECHANISMS[name]
-    epsilon, log_delta, free = claimed(randomizer, 20_000)
-    found = log_delta_stealing({"name": name, **parameters}, free, n=20_000, epsilon=epsilon)
-    # A finer sum has fewer aliases.
-    assert log_delta - 1e-4 < found <= log_delta
 
 
 @pytest.mark.parametrize("name", NOISE)

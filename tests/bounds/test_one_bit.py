@@ -56,9 +56,7 @@ def holds(curve, epsilon, worst, width=1e-5):
     return found
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 20)) for s in range(300)]
-)
+@pytest.mark.parametrize("seed", range(25))
 def test_all_datasets_and_pairs_of_random_channels(seed):
     """Two to four inputs, every multiset of the others' inputs, both orders, n <= 6."""
     rng = random.Random(seed)

@@ -1,10 +1,7 @@
 """sd.crowd: both ends against all data sets of small crowds, questions, words, bad input."""
 
-import json
 import math
-import pickle
 import random
-from dataclasses import replace
 
 import pytest
 
@@ -34,7 +31,7 @@ def drawn(seed):
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 7 or s in SLOW)) for s in range(300)]
+    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 7 or s in SLOW)) for s in range(30)]
 )
 def test_both_ends_against_all_data_sets(seed):
     """Each group's members, both kinds of question."""
@@ -119,27 +116,6 @@ def test_messages_that_are_not_compared_leave_the_own_group():
     assert found.witness["upper"]["n"] == 400
     same_bits = [(sd.RAPPOR(d=4, eps0=1.0), 50), (sd.RAPPOR(d=4, eps0=2.0), 50)]
     assert sd.shuffle(groups=same_bits, victim=0).delta(epsilon=0.5).lower == 0.0
-
-
-@pytest.mark.long
-def test_words_and_values():
-    crowd = sd.shuffle(groups=TIERS, victim=0)
-    bound = crowd.epsilon(delta=1e-4)
-    said = " ".join(bound.assumptions)
-    assert "one user's value replaced by another" in bound.assumptions[0]
-    assert "who is in which group" in said
-    assert "leaves" in said
-    assert json.loads(json.dumps(bound.to_dict()))["witness"]["upper"]["group"] == 0
-    assert repr(crowd.seen) == (
-        "Crowd(groups=((BinaryRR(eps0=1.0), 600), (BinaryRR(eps0=3.0), 500)), "
-        "victim=0, rounds=1, rtol=1e-06, trust='all')"
-    )
-    assert crowd.n == 1100
-    assert crowd.eps0 == 1.0
-    assert pickle.loads(pickle.dumps(crowd)) == crowd
-    again = replace(crowd, seen=replace(crowd.seen, victim=1)).epsilon(delta=1e-4)
-    assert again.upper == sd.shuffle(groups=TIERS, victim=1).epsilon(delta=1e-4).upper
-    assert again.upper > bound.upper
 
 
 def test_published_theorems_alone():

@@ -42,7 +42,7 @@ def product_delta(one, other, epsilon):
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(2), *(pytest.param(s, marks=pytest.mark.long) for s in range(2, 60))]
+    "seed", [*range(2), *(pytest.param(s, marks=pytest.mark.long) for s in range(2, 10))]
 )
 def test_two_rounds_against_all_data_sets(seed):
     """Of both rounds: the second one's data may be others than the first one's."""
@@ -89,18 +89,6 @@ def test_published_rounds_rest_on_the_own_group():
     assert composed.upper_theorem.provenance == "published"
     assert not any("written alike" in said for said in composed.assumptions)
     assert theorems.OWN_GROUP.title in composed.upper_theorem.title
-
-
-@pytest.mark.long
-def test_matrices_of_many_inputs_rest_on_the_own_group():
-    rows = [[0.4, 0.2, 0.2, 0.2][j:] + [0.4, 0.2, 0.2, 0.2][:j] for j in range(4)]
-    one = sd.Channel(matrix=rows)
-    other = sd.Channel(matrix=[[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25]])
-    crowd = sd.shuffle(groups=[(one, 100), (other, 200)], victim=0)
-    own = sd.shuffle(one, 100).compose(rounds=2).epsilon(delta=1e-3)
-    found = crowd.compose(rounds=2).epsilon(delta=1e-3)
-    assert found.upper == own.upper
-    assert "label stealing in a crowd" not in found.upper_theorem.title
 
 
 @pytest.mark.parametrize("eps0", [1e-3, 0.1, 20.0, 50.0])

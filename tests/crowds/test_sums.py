@@ -12,7 +12,6 @@ import pytest
 import shuffledp as sd
 from crowds.exact import datasets, divergence, exact, row
 from shuffledp.arithmetic.balls import arb, ctx, fmpq
-from shuffledp.errors import ParameterError
 from shuffledp.kernel.contour import Contour
 from shuffledp.kernel.crowd_sum import Free, Group, stealing
 from shuffledp.kernel.linear_test import DataSets, LinearTest, advantage
@@ -105,16 +104,12 @@ def check(seed, size):
         assert at_most(truth, enough), (seed, free, contour)
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 60)) for s in range(1500)]
-)
+@pytest.mark.parametrize("seed", range(40))
 def test_two_groups_all_data_sets(seed):
     check(seed, 2)
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 15)) for s in range(400)]
-)
+@pytest.mark.parametrize("seed", range(12))
 def test_three_groups_all_data_sets(seed):
     check(seed, 3)
 
@@ -166,59 +161,6 @@ def test_bits_of_two_kinds_against_all_counts(own, sizes):
         assert truth * (1.0 - 1e-9) <= float(bound) <= truth * math.e
 
 
-def by_quadrature(reservoir, groups, alpha, h):
-    """(1/2 pi) int |c| int_0^1 prod (u q |c| + |d|)^N du w dtau, by brute force."""
-    tau = np.linspace(-60.0, 60.0, 24_001)
-    s = alpha + 1j * tau
-    w = np.exp(h * h * (alpha**2 - tau**2) / 2) / (alpha**2 + tau**2)
-    c = np.abs(np.exp(np.outer(s, reservoir[1])) @ reservoir[0])
-    total = np.zeros(tau.size)
-    nodes, weights = np.polynomial.legendre.leggauss(24)
-    for u, weight in zip(0.5 * (nodes + 1.0), 0.5 * weights, strict=True):
-        term = np.ones(tau.size)
-        for count, q, mass, gain in groups:
-            left = 1.0 - q * reservoir[0].sum() - mass.sum()
-            d = np.abs(np.exp(np.outer(s, gain)) @ mass + left)
-            term *= (u * q * c + d) ** count
-        total += weight * term
-    return float(np.trapezoid(c * total * w, tau)) / (2.0 * math.pi)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_the_sum_is_above_the_integral_for_every_choice_of_types(seed):
-    """And no more than twice it."""
-    rng = random.Random(seed)
-    groups, victim = crowd(rng, 2)
-    groups = [(rng.randint(5, 30), rows) for _, rows in groups]
-    free, epsilon = Free(0.4, 0.3, 0.4, (1.0, rng.choice((0.3, 0.8)))), 0.3
-    alpha, h = rng.choice((0.4, 1.0)), 0.1
-    rows = [[floats(law) for law in table] for _, table in groups]
-    own = [floats(law) for law in victim]
-    g = own[0] - math.exp(epsilon) * own[1]
-    common = np.min([np.min(table, axis=0) / q
-                     for table, q in zip(rows, free.shares, strict=True)], axis=0)  # fmt: skip
-    omega = np.where(g > 0.0, free.gain, free.loss) * common
-    if not omega.all() or any(not law.all() for table in rows for law in table):
-        return
-    positive = np.maximum(g, 0.0).sum() * (1.0 - free.theta)
-    empty = math.prod((1.0 - q * omega.sum()) ** n
-                      for (n, _), q in zip(groups, free.shares, strict=True))  # fmt: skip
-    values = [
-        by_quadrature(
-            (omega, free.theta * g / omega),
-            [(n, q, law - q * omega, (1.0 - free.theta) * q * g / (law - q * omega))
-             for (n, _), q, law in zip(groups, free.shares, choice, strict=True)],
-            alpha, h,
-        )
-        for choice in itertools.product(*rows)
-    ]  # fmt: skip
-    contour = Contour(alpha, h, 60.0, 1e-9, 0.5 * alpha, 2.0 * alpha)
-    others = [Group(n, [balls(r) for r in table], balls(least(table))) for n, table in groups]
-    laws = [balls(law) for law in victim]
-    bound = float(stealing(laws, others, arb(epsilon), free, contour)) - positive * empty
-    assert max(values) * (1.0 - 1e-6) <= bound <= 2.0 * max(values)
-
-
 def test_many_choices_are_bounded_together(monkeypatch):
     rng = random.Random(5)
     groups, victim = crowd(rng, 3)
@@ -228,16 +170,6 @@ def test_many_choices_are_bounded_together(monkeypatch):
     each = stealing(laws, others, arb("0.2"), free, contour)
     monkeypatch.setattr("shuffledp.kernel.crowd_sum._MOST_CHOICES", 0)
     assert each <= stealing(laws, others, arb("0.2"), free, contour) * (1 + arb(2) ** -60)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"gain": 1.0}, {"loss": -0.1}, {"theta": 1.5}, {"theta": math.nan}, {"shares": (1.0, 0.0)},
-     {"shares": (1.0, 1.25)}],
-)  # fmt: skip
-def test_numbers_out_of_range_are_refused(change):
-    with pytest.raises(ParameterError):
-        replace(Free(0.3, 0.3, 0.5, (1.0, 0.5)), **change)
 
 
 # --------------------------------------------------------------------------------- linear tests
@@ -251,9 +183,7 @@ def sets(rng):
     return first, second, changed, list(zip(rows, counts, strict=True))
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 80)) for s in range(2000)]
-)
+@pytest.mark.parametrize("seed", range(60))
 def test_no_test_tells_more_than_the_divergence(seed):
     """Proposed tests and contours, and any others."""
     rng = random.Random(seed)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 from dataclasses import replace
 
 import numpy as np
@@ -344,48 +343,6 @@ def test_a_linear_test_s_sum_is_its_series(changed):
         aliases = moment * math.exp((at.smoothing * at.above) ** 2 / 2) * ratio / (1 - ratio)
         truth = (series - aliases) * (1 - math.exp(-at.alpha * period))
         assert found == pytest.approx(truth, rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_test_never_tells_more_than_the_divergence(seed):
-    rng = random.Random(seed)
-
-    def row():
-        numbers = [rng.random() + 0.01 for _ in range(3)]
-        return [x / sum(numbers) for x in numbers]
-
-    first, second, other, changed, n = row(), row(), row(), rng.randint(1, 2), rng.randint(1, 3)
-    eps = rng.choice((0.0, 0.2, 0.7))
-
-    def law_of(one):
-        found: dict[tuple[int, ...], float] = {}
-        laws = [one] * changed + [other] * n
-        for y in itertools.product(range(3), repeat=len(laws)):
-            key = tuple(sorted(y))
-            found[key] = found.get(key, 0.0) + math.prod(
-                law[i] for law, i in zip(laws, y, strict=True)
-            )
-        return found
-
-    p, q = law_of(first), law_of(second)
-    truth = sum(max(p[y] - math.exp(eps) * q[y], 0.0) for y in p)
-    sets = DataSets(
-        *([arb(x) for x in one] for one in (first, second)), changed, [([arb(x) for x in other], n)]
-    )
-    for _ in range(5):
-        alpha = rng.uniform(0.2, 3)
-        at = Contour(
-            alpha,
-            rng.uniform(0.02, 1),
-            rng.uniform(1, 40),
-            10 ** rng.uniform(-9, 0),
-            alpha / 2,
-            alpha * rng.uniform(1.1, 3),
-        )
-        test = LinearTest([rng.uniform(-2, 2) for _ in range(3)], rng.uniform(-2, 3))
-        with ctx.workprec(96):
-            found = advantage(sets, arb(eps).exp(), test, at)
-        assert not found > truth * (1 + 1e-12) + 1e-15
 
 
 @pytest.mark.parametrize("gap", [0, 1])

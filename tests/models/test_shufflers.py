@@ -2,8 +2,6 @@
 
 import itertools
 import math
-import pickle
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -41,7 +39,7 @@ def seeds(few, many):
 
 
 @pytest.mark.many(3)
-@pytest.mark.parametrize("seed", seeds(6, 200))
+@pytest.mark.parametrize("seed", seeds(6, 30))
 def test_orders_near_uniform(seed):
     rng = exact.rng_of(seed)
     inputs, outputs, n = rng.choice([(2, 2, 4), (3, 2, 3), (2, 3, 3), (3, 3, 2)])
@@ -57,7 +55,7 @@ def test_orders_near_uniform(seed):
     assert bound.lower == 0.0 or worst(powers(bound.lower)[0]) >= Fraction(0.05)
 
 
-@pytest.mark.parametrize("seed", seeds(8, 60))
+@pytest.mark.parametrize("seed", range(8))
 def test_any_table_of_permutations_near_uniform(seed):
     """Shufflers drawn at random, whose order depends on the messages: no theorem is used."""
     rng = exact.rng_of(100 + seed)
@@ -128,7 +126,7 @@ def test_formula_of_the_distance():
 # --------------------------------------------------------------- shards, dummies, absent users
 
 
-@pytest.mark.parametrize("seed", seeds(4, 120))
+@pytest.mark.parametrize("seed", seeds(4, 16))
 def test_public_shards(seed):
     rng = exact.rng_of(200 + seed)
     inputs, n, count = rng.choice([(2, 5, 2), (3, 4, 2), (2, 6, 3)])
@@ -165,7 +163,7 @@ def test_secret_shards():
     assert public.delta(epsilon=0.1).upper > acc.delta(epsilon=0.1).upper
 
 
-@pytest.mark.parametrize("seed", seeds(3, 120))
+@pytest.mark.parametrize("seed", seeds(3, 16))
 def test_dummies_of_any_inputs(seed):
     rng = exact.rng_of(300 + seed)
     inputs, n, dummies = rng.choice([(2, 2, 3), (3, 2, 2), (2, 3, 2)])
@@ -178,7 +176,7 @@ def test_dummies_of_any_inputs(seed):
         assert_between(acc.delta(epsilon=epsilon), worst, epsilon)
 
 
-@pytest.mark.parametrize("seed", seeds(3, 120))
+@pytest.mark.parametrize("seed", seeds(3, 16))
 def test_absent_users_are_filled_in(seed):
     """Replaced by another value, or absent: then a mixture of the rows stands in its place."""
     rng = exact.rng_of(400 + seed)
@@ -204,7 +202,7 @@ def test_absent_users_are_filled_in(seed):
 
 
 @pytest.mark.many(3)
-@pytest.mark.parametrize("seed", seeds(6, 200))
+@pytest.mark.parametrize("seed", seeds(6, 30))
 def test_several_users(seed):
     rng = exact.rng_of(500 + seed)
     inputs, outputs, n, k = rng.choice([(2, 2, 5, 2), (2, 2, 5, 3), (3, 2, 4, 2), (2, 3, 4, 3)])
@@ -220,7 +218,7 @@ def test_several_users(seed):
     assert bound.lower == 0.0 or worst(powers(bound.lower)[0]) >= Fraction(0.02)
 
 
-@pytest.mark.parametrize("seed", seeds(3, 60))
+@pytest.mark.parametrize("seed", range(3))
 def test_all_at_once(seed):
     """Two users of shards with dummies behind a shuffler that is not uniform."""
     rng = exact.rng_of(600 + seed)
@@ -314,23 +312,6 @@ def test_what_is_printed():
     assert bound.upper_theorem.provenance == "proved here"
     for page in ("Theorem 1.1", "Theorem 2.1", "Theorem 3.1", "Theorem 4.1", "Theorem 5.1"):
         assert f"theory-shufflers.md, {page}" in bound.upper_theorem.source
-
-
-def test_values_are_values():
-    acc = sd.shuffle(sd.BinaryRR(eps0=1.0), 6, changed=2, shuffler=sd.Shuffler(shards=2))
-    first = acc.epsilon(delta=1e-3)
-    again = pickle.loads(pickle.dumps(acc))
-    assert again == acc
-    assert hash(again) == hash(acc)
-    assert again.epsilon(delta=1e-3).upper == first.upper
-    more = acc.with_n(12)
-    assert more.epsilon(delta=1e-3).upper < first.upper
-    assert more == sd.shuffle(sd.BinaryRR(eps0=1.0), 12, changed=2, shuffler=sd.Shuffler(shards=2))
-    # Half of the messages are seen: another n alone would contradict them.
-    with pytest.raises(sd.ParameterError, match="n = 12: wanted users of whom 3 messages"):
-        replace(acc, n=12)
-    assert sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, shuffler=sd.Shuffler()).n == 100
-    assert isinstance(sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, changed=1), sd.Account)
 
 
 def test_together_covers_datasets():
@@ -427,13 +408,6 @@ def test_bad_settings_are_named():
             10,
             shuffler=sd.Shuffler(shards=2),  # type: ignore[call-arg]
         )
-
-
-@pytest.mark.long
-def test_reports_that_hardly_overlap():
-    """Rare outputs of an unbounded mechanism: no overflow, ends in order."""
-    bound = sd.shuffle(sd.Gaussian(sigma=1.0), 3, changed=3).delta(epsilon=2.0)
-    assert 0.0 < bound.lower <= bound.upper <= 1.0
 
 
 @pytest.mark.long

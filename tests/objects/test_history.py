@@ -5,7 +5,6 @@ import dataclasses
 import functools
 import gc
 import importlib
-import itertools
 import pickle
 import pkgutil
 import random
@@ -79,28 +78,6 @@ def test_answers_do_not_depend_on_what_was_asked_before(name):
             assert asked[i](one) == alone[i], i
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["few", pytest.param("laplace", marks=pytest.mark.long)])
-def test_rounds_do_not_depend_on_one_round(name):
-    m, n = SOURCES[name]
-    fresh = sd.shuffle(m, n).compose(rounds=4)
-    used = sd.shuffle(m, n)
-    used.profile([0.01 * i for i in range(5)])
-    used.compose(rounds=7).epsilon(delta=1e-9)
-    again = used.compose(rounds=4)
-    again.delta(epsilon=0.02)
-    assert again.epsilon(delta=1e-6) == fresh.epsilon(delta=1e-6)
-    assert again.tradeoff(alpha=0.1) == sd.shuffle(m, n).compose(rounds=4).tradeoff(alpha=0.1)
-    assert again.renyi(order=2.0) == sd.shuffle(m, n).compose(rounds=4).renyi(order=2.0)
-
-
-@pytest.mark.long
-def test_profiles_are_their_points():
-    m, n = SOURCES["gaussian"]
-    points = [0.01, 0.0105, 0.02, 0.021, 0.05]
-    assert sd.shuffle(m, n).profile(points) == [sd.shuffle(m, n).delta(epsilon=e) for e in points]
-
-
 def test_replaced_users_are_counted():
     acc = sd.shuffle(sd.KRR(k=3, eps0=4.0), n=1_000)
     upper = acc.epsilon(delta=1e-6).upper
@@ -123,31 +100,6 @@ def test_a_replaced_round_is_another_round():
     assert (
         sd.compose([mixed]).epsilon(delta=1e-3).upper == sd.compose([two]).epsilon(delta=1e-3).upper
     )
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "way",
-    [
-        pytest.param(copy.copy, marks=pytest.mark.long),
-        pytest.param(copy.deepcopy, marks=pytest.mark.long),
-        lambda v: pickle.loads(pickle.dumps(v)),
-        pytest.param(dataclasses.replace, marks=pytest.mark.long),
-    ],
-)
-@pytest.mark.parametrize("name", ["few", pytest.param("laplace", marks=pytest.mark.long)])
-def test_nothing_worked_out_goes_along(name, way):
-    m, n = SOURCES[name]
-    acc = sd.shuffle(m, n)
-    acc.epsilon(delta=1e-6)
-    rounds = acc.compose(rounds=3)
-    found = rounds.epsilon(delta=1e-6)
-    for value in (acc, rounds, rounds.parts[0][0]):
-        names = {f.name for f in dataclasses.fields(value)}
-        assert vars(value).keys() <= names
-        assert vars(way(value)).keys() <= names
-    assert way(rounds).epsilon(delta=1e-6) == found
-    assert len(pickle.dumps(acc)) < 1000
 
 
 @pytest.mark.many(6)
@@ -235,39 +187,3 @@ def test_equal_rounds_of_different_accuracy_stay_apart():
 def test_the_usual_accuracy_is_met(rtol):
     found = sd.shuffle(sd.KRR(k=10, eps0=4.0), 1000, rtol=rtol).compose(rounds=3)
     assert found.epsilon(delta=1e-6).upper_width <= found.rtol
-
-
-@pytest.mark.long
-def test_the_accuracy_asked_for_is_met():
-    m = sd.KRR(k=10, eps0=4.0)
-    widths = []
-    for rtol in (1e-2, 1e-6, 3e-8):
-        found = sd.shuffle(m, 1000, rtol=rtol).compose(rounds=3)
-        widths.append(found.epsilon(delta=1e-6).upper_width)
-        assert widths[-1] <= found.rtol
-    assert widths[2] < widths[1] / 5
-
-
-@pytest.mark.long
-def test_sgd_by_any_way():
-    run = sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=3, delta=1e-6)
-    used = sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=3, delta=1e-6)
-    used.composed().delta(epsilon=0.7)
-    used.composed().epsilon(delta=1e-3)
-    assert used.at_target == run.at_target
-    assert (
-        dataclasses.replace(run, epochs=2).at_target
-        == sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=2, delta=1e-6).at_target
-    )
-    assert dataclasses.replace(run, noise=3.0).at_target.upper < run.at_target.upper
-
-
-@pytest.mark.long
-def test_orders_of_rounds():
-    parts = [
-        sd.shuffle(sd.Channel([[0.7, 0.3], [0.2, 0.8]]), 50),
-        sd.shuffle(sd.Channel([[0.6, 0.4], [0.2, 0.8]]), 50),
-        (sd.shuffle(sd.KRR(k=3, eps0=1.0), 50), 2),
-    ]
-    found = {sd.compose(order).epsilon(delta=1e-3) for order in itertools.permutations(parts)}
-    assert len(found) == 1

@@ -10,15 +10,6 @@ import pytest
 import shuffledp as sd
 
 
-@pytest.mark.parametrize("name", sd.__all__)
-def test_each_name_is_the_one_of_its_module(name):
-    value = getattr(sd, name)
-    assert value is getattr(sd, name)
-    if name != "__version__":
-        assert value is getattr(import_module(sd._PLACES[name]), name)
-    assert name in dir(sd)
-
-
 def test_no_public_name_is_that_of_a_module_inside():
     """An import of the module would put it in the place of the function."""
     inside = {module.name for module in pkgutil.iter_modules(sd.__path__)}

@@ -38,11 +38,6 @@ EXTREMES = {
     **dict.fromkeys(("blankets", "blocks", "top", "branching"), counts),
     "low": positive.map(lambda x: -x),
 }  # fmt: skip
-# Seconds each at some eps0: in the long tests only.
-SLOW = {"laplace", "gaussian", "generalized-gaussian", "laplace-ball", "gaussian-ball",
-        "metric-laplace", "clamped-laplace", "truncated-laplace", "discrete-laplace",
-        "discrete-gaussian", "joint", "parallel", "poisson-subsample", "hierarchy"}  # fmt: skip
-QUICK = sorted({*NAMES} - SLOW)
 
 
 @st.composite
@@ -85,13 +80,6 @@ def both(accountant, delta, epsilon, *, inverse):
         ask(lambda: accountant.epsilon(delta=delta))
     else:
         ask(lambda: accountant.delta(epsilon=epsilon))
-
-
-@pytest.mark.long
-@settings(max_examples=200)
-@given(mechanisms(QUICK), users, deltas, epsilons, st.booleans())
-def test_mechanisms(mechanism, n, delta, epsilon, inverse):
-    both(sd.shuffle(mechanism, n, rtol=1e-2), delta, epsilon, inverse=inverse)
 
 
 @pytest.mark.long

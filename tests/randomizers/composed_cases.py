@@ -70,14 +70,3 @@ def blanket_delta(rows, x0, x1, n, alpha):
         else:
             outside += max(p - alpha * q, Fraction(0))
     return positive_part([(w, g) for g, w in merged.items()], n) / n + outside
-
-
-def ratio_classes(weights, p, q):
-    """{(a, b): weight} exactly; outputs without weight are {"outside": [(p, q), ...]}."""
-    merged, outside = {}, []
-    for w, x, y in zip(weights, p, q, strict=True):
-        if w:
-            merged[x / w, y / w] = merged.get((x / w, y / w), 0) + w
-        elif x or y:
-            outside.append((x, y))
-    return merged, outside

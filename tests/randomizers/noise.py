@@ -60,17 +60,6 @@ def check_cells(randomizer, oracle, x2, *, count=16, points=5):
                 assert cell.top.v * (1 - near) <= v <= cell.bottom.v * (1 + near)
 
 
-def in_order(chosen, everything):
-    """Where each of the chosen is: they are in order, and some of everything is left out."""
-    found, j = [], 0
-    for value in chosen:
-        while everything[j] != value:
-            j += 1
-        found.append(j)
-        j += 1
-    return found
-
-
 def stop_loss(pair, epsilon, t, *, end):
     """E(G - t)_+ from below (every cell at its mean) or from above (spread to its ends)."""
     grow = math.exp(epsilon)

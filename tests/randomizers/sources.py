@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from shuffledp.randomness import RandomSource, SeededSource
+from shuffledp.randomness import RandomSource
 
 LEAST_P_VALUE = 1e-6
 
@@ -19,18 +19,6 @@ class Script(RandomSource):
         if len(taken) < size:
             raise IndexError(f"{size} words wanted")
         return np.array(taken, dtype=np.uint64)
-
-
-class Counting(SeededSource):
-    """A seeded source that counts the words drawn from it."""
-
-    def __init__(self, seed):
-        super().__init__(seed)
-        self.drawn = 0
-
-    def words(self, size):
-        self.drawn += size
-        return super().words(size)
 
 
 def fits(counts, probabilities):

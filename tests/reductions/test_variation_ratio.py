@@ -4,13 +4,10 @@ import math
 from itertools import pairwise
 
 import pytest
-from flint import arb
 from hypothesis import given
-from hypothesis import strategies as st
 
 import shuffledp as sd
 from enumerated import (
-    ball,
     blanket_delta,
     exponential,
     positive_part,
@@ -18,14 +15,12 @@ from enumerated import (
     worst_delta,
 )
 from reductions.exact_pairs import F, bracket, enclosed, published_atoms, repaired_atoms
-from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.variation_ratio import (
     VariationRatio,
     published_pair,
     published_reason,
     repaired_pair,
 )
-from shuffledp.laws.pairs import blanket_pair
 from shuffledp.laws.ratios import ratio_of
 from strategies import channels
 
@@ -262,32 +257,6 @@ def test_gaussian_has_no_q():
 
 
 # ------------------------------------------------------------------------------ order of the bounds
-
-
-@pytest.mark.long
-@given(channels(zeros=False, largest=3), st.integers(1, 4), st.integers(0, 19))
-def test_exact_blanket_repaired_stronger_clone_clone(channel, n, share):
-    """For eps0-LDP channels: exact <= blanket <= repaired VR <= stronger clone <= clone."""
-    epsilon = share / 20 * channel.eps0
-    if epsilon < 1e-6:
-        epsilon = 0.0
-    truth = worst_delta(row_fractions(channel.matrix), n, [exponential(epsilon)[1]])[0]
-    pairs = channel.worst_pairs().pairs
-    above = channel.eps0 * (1 + 1e-13) + 1e-13  # p and q are rounded up, the clones grow in eps0
-    chain = [
-        [blanket_pair(channel, x0, x1, n=n) for x0, x1 in pairs],
-        [repaired_pair(ratio, n=n) for ratio, _ in ratio_of(channel)],
-        [stronger_clone_pair(eps0=above, n=n)],
-        [clone_pair(eps0=above, n=n)],
-    ]
-    brackets = [[bracket(pair, epsilon) for pair in link] for link in chain]
-    lows = [max(b.low for b in link) for link in brackets]
-    highs = [max(b.high for b in link) for link in brackets]
-    if truth > 0:
-        assert all(arb(high) >= ball(truth).log() for high in highs)
-    # A certified lower end of the smaller one is at most an upper end of the larger one.
-    for smaller, larger in pairwise(range(4)):
-        assert lows[smaller] <= highs[larger]
 
 
 @pytest.mark.many(5)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rounds.exact_rounds import ball, curve_of_law, hockey
+from rounds.exact_rounds import ball, curve_of_law
 from shuffledp.rounds.dots import Bracket, law_above, law_below
 from shuffledp.rounds.loss import LossLaw
 
@@ -128,12 +128,6 @@ def test_values_that_are_not_convex_are_repaired():
     assert isinstance(law, LossLaw)
     for e, b in zip(eps, base, strict=True):
         assert not curve_of_law(law, float(e)) < ball(float(b))
-
-
-def test_hockey_oracle_itself():
-    pairs = [(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))]
-    assert hockey(pairs, Fraction(1)) == Fraction(1, 2)
-    assert hockey(pairs, Fraction(3)) == 0
 
 
 def test_the_value_at_1_follows_by_symmetry():

@@ -7,7 +7,6 @@ import pytest
 
 import shuffledp as sd
 from shuffledp import theorems
-from shuffledp.amplification import rounds
 from shuffledp.errors import ParameterError
 
 
@@ -30,26 +29,6 @@ def test_a_test_has_its_error_where_losses_have_no_end():
     bound = rounds.tradeoff(alpha=0.9)
     exact = math.exp(-1.0) * (1.0 - 1e-6 - 0.9)
     assert exact * (1.0 - 1e-4) < bound.lower <= exact
-
-
-def test_published_rounds_fall_back_on_published_theorems(monkeypatch):
-    """Where the blanket's values are wide the next analyses are asked, which nothing had named."""
-    asked = []
-    made = rounds.Round
-
-    def seen(**parts):
-        asked.append(parts)
-        return made(**parts)
-
-    monkeypatch.setattr(rounds, "Round", seen)
-    sd.shuffle(sd.KRR(k=4, eps0=1.0), n=1_000).compose(rounds=2)
-    (parts,) = asked
-    assert parts["upper_theorem"].provenance == "published"
-    assert [len(group) for group in parts["groups"]] == [1, 1]
-    asked.clear()
-    sd.shuffle(sd.Laplace(eps0=1.0), n=1_000).compose(rounds=2)
-    assert asked[0]["upper_theorem"].provenance == "proved here"
-    assert len(asked[0]["groups"]) == 3
 
 
 @pytest.mark.parametrize("sampler", [None, "poisson", "shuffle", "balls-and-bins"])

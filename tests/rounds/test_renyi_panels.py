@@ -106,13 +106,6 @@ def test_corners_are_bracketed_whatever_is_estimated(case):
     corners_are_bracketed(case)
 
 
-@pytest.mark.long
-@settings(max_examples=600, deadline=None)
-@given(case=cases())
-def test_many_corners_are_bracketed_whatever_is_estimated(case):
-    corners_are_bracketed(case)
-
-
 def corners_are_bracketed(case):
     mpmath.mp.dps = 50
     p, q, order, width, lie = case

@@ -18,13 +18,6 @@ from shuffledp.deployment.rounds import after_rounds
 from shuffledp.rounds import compose
 from shuffledp.rounds.curve import Envelope
 
-TIGHT = [
-    (sd.BinaryRR(eps0=2.0), 10_000),
-    (sd.Duchi(eps0=4.0), 1_000_000),
-    (sd.BLH(domain=64, eps0=2.0), 10_000),
-    (sd.Channel(matrix=((0.7, 0.3), (0.2, 0.8))), 5000),
-]
-
 
 def binary_laws(eps0, n):
     """Laws of the number of ones under both inputs of the victim, for every data set."""
@@ -81,35 +74,6 @@ def test_two_adaptive_rounds_of_all_datasets(eps0, n):
         # What a certificate claims, of one round's values at few points.
         stated = after_rounds(one, rounds=2, quantity="delta", value=eps)
         assert least <= stated.upper <= 1.05 * worst
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("randomizer", "n"), TIGHT)
-def test_never_looser_and_clearly_tighter(randomizer, n):
-    one = sd.shuffle(randomizer, n=n)
-    for rounds in (1, 30):
-        tight = one.compose(rounds=rounds).epsilon(delta=1e-6)
-        loose = compose([one.as_round(sharper=False)], rounds=rounds).epsilon(delta=1e-6)
-        assert tight.lower <= tight.upper < 0.9 * loose.upper
-        assert tight.upper < 1.05 * tight.lower
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("randomizer", "n"), TIGHT[:2])
-def test_one_round_is_the_front_door(randomizer, n):
-    one = sd.shuffle(randomizer, n=n)
-    door, composed = one.epsilon(delta=1e-6), one.compose(rounds=1).epsilon(delta=1e-6)
-    assert composed.upper == pytest.approx(door.upper, rel=2e-3)
-    assert door.lower <= composed.upper
-
-
-@pytest.mark.long
-def test_noise_on_an_interval():
-    one = sd.shuffle(sd.Laplace(eps0=2.0), n=10_000)
-    tight = one.compose(rounds=30).epsilon(delta=1e-6)
-    loose = compose([one.as_round(sharper=False)], rounds=30).epsilon(delta=1e-6)
-    assert tight.upper < 0.8 * loose.upper
-    assert tight.upper < 1.03 * tight.lower
 
 
 @pytest.mark.parametrize(
@@ -245,11 +209,3 @@ def test_an_estimate_that_is_too_low_keeps_no_bound_away(promised):
     # Where it is the groups' bound that is low, and its estimate not far above it.
     if promised < -9.0:
         assert Envelope([[Flat(-10.5, promised)]], Flat(-9.7, -9.7)).log_delta(0.01).high == -10.5
-
-
-@pytest.mark.long
-def test_discrete_gaussian_noise_has_both_ends():
-    """A tenth apart where the estimate was believed; no lower end by one contour of all atoms."""
-    noise = sd.DiscreteGaussian(top=2, sigma=4.0)
-    bound = sd.shuffle(noise, n=10_000).renyi(order=4.0)
-    assert 0.0 < bound.lower <= bound.upper < 1.05 * bound.lower

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import random
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +11,6 @@ from scipy.stats import binom
 import shuffledp as sd
 from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.stealing import StealingCurve
-from stealing.exact import grown
 
 DELTA = 1e-6
 
@@ -117,39 +113,6 @@ def test_binary_rr_with_any_number_of_ones(eps0: float, n: int) -> None:
         assert worst * (1.0 - 1e-9) - 1e-15 <= bound
 
 
-def cell_masses(randomizer: sd.Randomizer, x: float, edges: np.ndarray) -> np.ndarray:
-    """Probabilities of cells between the edges, and beyond them."""
-    if isinstance(randomizer, sd.Laplace):
-        z = (edges - x) * randomizer.eps0
-        below = np.where(z < 0, 0.5 * np.exp(-np.abs(z)), 1.0 - 0.5 * np.exp(-np.abs(z)))
-    else:
-        assert isinstance(randomizer, sd.Gaussian)
-        below = np.array(
-            [0.5 * math.erfc(-(e - x) / (randomizer.sigma * math.sqrt(2))) for e in edges]
-        )
-    return np.diff(np.concatenate([[0.0], below, [1.0]]))
-
-
-@pytest.mark.parametrize("randomizer", [sd.Laplace(eps0=2.0), sd.Gaussian(sigma=1.0)])
-def test_noise_with_any_inputs(randomizer: sd.Randomizer) -> None:
-    """Two others anywhere in the interval, reports cut into cells: a lower bound of the truth."""
-    rng = random.Random(7)
-    account = sd.shuffle(randomizer, n=3)
-    edges = np.linspace(-1.2, 2.2, 18)
-    for epsilon in (0.4,):
-        bound = account.delta(epsilon=epsilon, analysis="label-stealing").upper
-        a = float(grown(epsilon))
-        for _ in range(60):
-            x0, x1, *others = (rng.choice([0.0, 1.0, rng.random()]) for _ in range(4))
-            rows = [cell_masses(randomizer, x, edges) for x in (x0, x1, *others)]
-            both = np.multiply.outer(rows[2], rows[3])
-            both = 0.5 * (both + both.T)
-            views = [np.multiply.outer(row, both) for row in rows[:2]]
-            views = [(v + v.transpose(1, 0, 2) + v.transpose(2, 1, 0)) / 3 for v in views]
-            truth = float(np.maximum(views[0] - a * views[1], 0.0).sum())
-            assert truth <= bound + 1e-12
-
-
 def test_one_user_and_two() -> None:
     """One user has nobody to steal from; two may have."""
     assert sd.shuffle(sd.BinaryRR(eps0=1.0), n=1).epsilon(delta=1e-3).upper >= 0.99
@@ -170,45 +133,6 @@ def test_published_leaves_it_out() -> None:
     assert bound.witness["upper"]["analysis"] != "label-stealing"
 
 
-def test_fraction_of_the_exponential() -> None:
-    assert grown(0.0) > Fraction(1)
-
-
-@pytest.mark.many(2)
-@pytest.mark.parametrize(
-    ("randomizer", "n", "gap"),
-    [
-        (sd.BinaryRR(eps0=4.0), 3336, 2e-3),
-        (sd.BLH(domain=100, eps0=4.0), 4_000, 2e-3),
-        (sd.BLH(domain=100, eps0=6.0), 20_000, 1e-2),
-        (sd.Laplace(eps0=4.0, binary=True), 1_000, 3e-2),
-    ],
-    ids=lambda value: getattr(value, "name", None),
-)
-def test_few_messages_are_searched_for(randomizer: sd.Randomizer, n: int, gap: float) -> None:
-    """Some tens of messages in the blanket: numbers from a list leave 1 to 8 % here."""
-    account = sd.shuffle(randomizer, n=n)
-    bound = account.epsilon(delta=DELTA)
-    assert bound.lower < bound.upper <= bound.lower * (1.0 + gap)
-    # The bound is a function of eps, searched or not.
-    again = sd.shuffle(randomizer, n=n).delta(epsilon=bound.upper)
-    assert again.upper <= DELTA
-
-
-@pytest.mark.long
-def test_a_choice_that_was_estimated_too_low_is_made_again() -> None:
-    """Few messages: the first choice's bound was up to e^25 times what was estimated."""
-    mechanism = sd.Extremal(pattern=((1, 0, 1), (0, 1, 1)), eps0=1.0)
-    account = sd.shuffle(mechanism, n=40)
-    bound = account.epsilon(delta=DELTA, analysis="label-stealing")
-    assert bound.upper <= 1.01 * account.epsilon(delta=DELTA).lower
-    found = [
-        account.delta(epsilon=0.1 * k, analysis="label-stealing").log_upper for k in range(3, 10)
-    ]
-    assert None not in found
-    assert all(b < a - 1.0 for a, b in itertools.pairwise(x for x in found if x is not None))
-
-
 KRR10 = sd.KRR(k=10, eps0=2.0)
 
 
@@ -225,16 +149,6 @@ def test_label_stealing_closes_the_ends_of_few_users() -> None:
     works = [Messages(KRR10, n) for n in (19, 20, 2_000, 2_001)]
     keys = [[one.key for one, _ in best.asked("upper", None, "apart")] for best in works]
     assert [one[-1:] for one in keys] == [[], ["label-stealing"], ["label-stealing"], []]
-
-
-@pytest.mark.long
-def test_label_stealing_closes_the_ends_of_eps_among_few() -> None:
-    account = sd.shuffle(KRR10, n=40)
-    bound = account.epsilon(delta=1e-6)
-    assert bound.upper_theorem is not None
-    assert bound.upper_theorem.key == "label-stealing"
-    assert bound.lower < bound.upper <= 1.0125 * bound.lower
-    assert account.delta(epsilon=bound.upper).upper <= 1e-6
 
 
 @pytest.mark.many(1)
@@ -332,19 +246,3 @@ def test_first_numbers_of_noise_without_a_largest_gain_are_searched():
     acc = sd.shuffle(sd.DiscreteGaussian(top=4, sigma=3.0), 10_000)
     sharp = acc.epsilon(delta=1e-6, analysis="label-stealing")
     assert sharp.upper < 0.91 * acc.epsilon(delta=1e-6, analysis="blanket").upper
-
-
-@pytest.mark.many(2)
-@pytest.mark.parametrize(
-    ("randomizer", "n", "delta", "most"),
-    [
-        (sd.KRR(k=4, eps0=2.0), 60, 1e-4, 1.2466),
-        (sd.BLH(domain=100, eps0=4.0), 1000, 1e-6, 0.7370),
-        (sd.BLH(domain=100, eps0=4.0), 2000, 1e-6, 0.4838),
-        (sd.SubsetSelection(d=8, eps0=2.0), 60, 1e-6, 1.1956),
-        (sd.KRR(k=3, eps0=4.0), 500, 1e-6, 3.5720),
-    ],
-)
-def test_free_numbers_of_few_users_are_not_lost(randomizer, n, delta, most):
-    """What was found once. A search that trusts estimates beyond their nodes finds 1 % less."""
-    assert sd.shuffle(randomizer, n).epsilon(delta=delta).upper < most

@@ -62,16 +62,6 @@ def repaired(p, beta, q, a):
     return [*atoms, (F(0), 1 - (1 + beta) / q)]
 
 
-def published_variation_ratio(p, beta, q, a):
-    al = beta / (p - 1)
-    r, k0 = al * p / q, 1 - al - al * p
-    return [
-        ((p - a) * al / r, r),
-        ((1 - a * p) * al / r, r),
-        ((1 - a) * k0 / (1 - 2 * r), 1 - 2 * r),
-    ]
-
-
 def stronger_clone(E, a):
     return [(E - a, 1 / (E + 1)), (1 - a * E, 1 / (E + 1)), (F(0), (E - 1) / (E + 1))]
 
@@ -166,14 +156,6 @@ def test_repaired_variation_ratio_is_attained():
     other = [p * al / q, p * al / q, k0 / q, 1 - (1 + beta) / q]
     for n, a in product((2, 3, 4), (F(1), F(2), F(4))):
         assert exact(R0, R1, [other] * (n - 1), a) == bound(repaired(p, beta, q, a), n)
-
-
-def test_uncapped_beta_is_no_law():
-    """Section 5.3: p = 10, q = 3/2 needs the cap beta <= q - 1."""
-    p, q = F(10), F(3, 2)
-    beta = (p - 1) / (p + 1)
-    assert (1 + beta) / q > 1
-    assert mean(repaired(p, beta, q, F(2))) == -1
 
 
 def adaptive_law(tree, inputs):
@@ -271,25 +253,6 @@ def test_stronger_clone_is_the_blanket_of_binary_randomized_response():
     rows = [[E / (E + 1), 1 / (E + 1)], [1 / (E + 1), E / (E + 1)]]
     atoms = blanket_atoms(rows[0], rows[1], [1 / (E + 1)] * 2, a)
     assert sorted(atoms) == sorted(stronger_clone(E, a))
-
-
-def test_published_variation_ratio_is_below_the_truth():
-    """Section 5.6: both rows of the table."""
-    E, a = F(19), F(15)
-    rows = [[(E if y == x else 1) / (E + 2) for y in range(3)] for x in range(3)]
-    true = exact(rows[0], rows[1], [rows[0]], a)
-    assert true == F(76, 441)
-    assert bound(published_variation_ratio(E, variation(rows[0], rows[1]), E, a), 2) == F(66, 441)
-    assert true == bound(blanket_atoms(rows[0], rows[1], [1 / (E + 2)] * 3, a), 2)
-    R0 = [F(57, 100), F(3, 100), F(40, 100)]
-    R1 = [F(3, 100), F(57, 100), F(40, 100)]
-    beta = variation(R0, R1)
-    B = [F(3, 100), F(3, 100), F(40, 100)]
-    assert exact(R0, R1, [R0], a) == F(684, 10000) == bound(blanket_atoms(R0, R1, B, a), 2)
-    assert bound(published_variation_ratio(E, beta, E, a), 2) == F(36, 10000)
-    # Where k0 = 0 it agrees with the repaired bound.
-    full = (E - 1) / (E + 1)
-    assert bound(published_variation_ratio(E, full, E, a), 3) == bound(repaired(E, full, E, a), 3)
 
 
 def test_different_alphabets_are_not_amplified():

@@ -49,31 +49,6 @@ def test_monotone_and_convex_in_exp_eps(seed):
             assert between <= lam * one[2] + (1 - lam) * one[9]
 
 
-def test_evaluated_points_only():
-    """Theorem 7.2: a bracket by ends that are neither monotone nor continuous."""
-    rng = random.Random(5)
-    rows = [[F(5, 8), F(2, 8), F(1, 8)], [F(1, 8), F(2, 8), F(5, 8)], [F(1, 3)] * 3]
-    target, grid = F(1, 50), [1 + F(i, 40) for i in range(160)]
-    exact = [profile(*rows, a, 3) for a in grid]
-    upper = [v * (1 + F(rng.randint(0, 40), 100)) for v in exact]
-    lower = [v * (1 - F(rng.randint(0, 40), 100)) for v in exact]
-    assert upper != sorted(upper, reverse=True)
-    good = [a for a, v in zip(grid, upper, strict=True) if v <= target]
-    bad = [a for a, v in zip(grid, lower, strict=True) if v > target]
-    true = min(a for a, v in zip(grid, exact, strict=True) if v <= target)
-    assert all(a >= true for a in good)
-    assert all(a < true for a in bad)
-    assert bad
-    assert good
-
-
-def test_equality_at_the_lower_end_proves_nothing():
-    """Theorem 7.2, part 2 must be strict: delta(.) = 1/4 for every a, and eps(1/4) = 0."""
-    A0, A1 = [F(1, 4), F(3, 4), F(0)], [F(0), F(3, 4), F(1, 4)]
-    values = {profile(A0, A1, A0, a, 1) for a in (F(1), F(2), F(9))}
-    assert values == {F(1, 4)}
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_lines_through_two_points_lie_below_beyond_them(seed):
     """Lemma 7.6, with ends that lean to either side; and it is an equality for a straight line."""

@@ -44,14 +44,6 @@ def gain(rows, x0, x1, a):
     return law, sum((max(p - a * q, F(0)) for p, q, b in triples if not b), F(0))
 
 
-def ratios(rows, x0, x1):
-    """Joint law of (r0, r1) under the blanket measure."""
-    law = Counter()
-    for c in zip(*rows, strict=True):
-        law[c[x0] / min(c), c[x1] / min(c)] += min(c)
-    return law
-
-
 def blanket_bound(rows, x0, x1, a, n):
     law, extra = gain(rows, x0, x1, a)
     total = {F(0): F(1)}
@@ -65,82 +57,6 @@ def blanket_bound(rows, x0, x1, a, n):
 
 
 LEVELS = [F(1, 3), F(1), F(3, 2), F(4)]
-
-
-def krr(k, E):
-    return [[(E if y == x else 1) / (E + k - 1) for y in range(k)] for x in range(k)]
-
-
-def unary(d, keep, flip):
-    """keep: P(bit of the input stays set); flip: P(another bit is set)."""
-    rows = []
-    for x in range(d):
-        row = []
-        for bits in product((0, 1), repeat=d):
-            p = F(1)
-            for j, bit in enumerate(bits):
-                on = keep if j == x else flip
-                p *= on if bit else 1 - on
-            row.append(p)
-        rows.append(row)
-    return rows
-
-
-def local_hash(domain, size, E):
-    rows = []
-    for x in range(domain):
-        row = []
-        for h in product(range(size), repeat=domain):
-            row += [(E if v == h[x] else 1) / (E + size - 1) / size**domain for v in range(size)]
-        rows.append(row)
-    return rows
-
-
-def hadamard(domain, E):
-    K = 1
-    while domain >= K:
-        K *= 2
-    c = F(2) / (K * (E + 1))
-    return [
-        [(E if (x & y).bit_count() % 2 == 0 else 1) * c for y in range(K)]
-        for x in range(1, domain + 1)
-    ]
-
-
-FAMILIES = {
-    "k-rr": krr(4, F(5)),
-    "symmetric unary": unary(3, F(3, 4), F(1, 4)),
-    "optimized unary": unary(3, F(1, 2), F(1, 6)),
-    "local hash": local_hash(3, 2, F(5)),
-    "hadamard 4 of 8": hadamard(4, F(5)),
-    "hadamard 7 of 8": hadamard(7, F(5)),
-}
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_all_pairs_of_the_symmetric_randomizers_agree(name):
-    """Theorems 4.1 and 4.2 (section 4.1): one law of (r0, r1), and it is exchangeable."""
-    rows = FAMILIES[name]
-    assert all(sum(row) == 1 for row in rows)
-    first = ratios(rows, 0, 1)
-    assert len(first) > 1
-    for x0, x1 in product(range(len(rows)), repeat=2):
-        if x0 != x1:
-            assert ratios(rows, x0, x1) == first
-    assert first == Counter({(r1, r0): w for (r0, r1), w in first.items()})
-
-
-def test_masses_of_hadamard_response():
-    """Theorem 4.2 (section 4.1), the four masses in closed form, K = 8."""
-    E, K = F(5), 8
-    c = 2 / (K * (E + 1))
-    law = ratios(hadamard(4, E), 2, 3)
-    assert law == {
-        (E, E): (F(K, 4) - 1) * c,
-        (E, 1): F(K, 4) * c,
-        (1, E): F(K, 4) * c,
-        (1, 1): F(K, 4) * c + E * c,
-    }
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -167,21 +83,6 @@ def test_extremal_masses():
         large = merge([(E - a, half), (1 - a * E, half)])
         assert convex_leq(small, large)
         assert convex_leq(large, small) == (E == 1)
-
-
-def test_joint_mechanism_differs_in_every_coordinate():
-    """Theorem 4.5 (section 4.2): a product of 2-RR and 3-RR."""
-    first, second = krr(2, F(3)), krr(3, F(2))
-    inputs = list(product(range(2), range(3)))
-    rows = [[p * q for p in first[i] for q in second[j]] for i, j in inputs]
-    apart = inputs.index((1, 2))
-    for a in LEVELS:
-        worst = gain(rows, 0, apart, a)[0]
-        for x, y in product(range(len(inputs)), repeat=2):
-            law = gain(rows, x, y, a)[0]
-            assert convex_leq(law, worst)
-            if all(i != j for i, j in zip(inputs[x], inputs[y], strict=True)):
-                assert law == worst
 
 
 def lattice_rows(f, N):

@@ -143,22 +143,12 @@ def check(view, shares, *, also_epsilon):
     assert truth(ends.lower)[0][1] >= target or ends.lower == 0.0, (view, target)
 
 
-def bits_of(seed):
-    """So many random bits a seed, each with all its data sets."""
-    return 6 if seed == 0 else 25
-
-
-def vectors_of(seed):
-    """The same of vectors."""
-    return 1 if seed == 0 else 5
-
-
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in range(1, 60))]
+    "seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in range(1, 9))]
 )
 def test_one_noisy_bit_against_every_dataset(seed):
     rng = random.Random(f"noisy bit {seed}")
-    for k in range(bits_of(seed)):
+    for k in range(6 if seed == 0 else 25):
         view = sd.shuffle(
             random_bit(rng), rng.randint(1, 6), view="sums", added=random_noise(rng, high=1.0)
         )
@@ -166,11 +156,11 @@ def test_one_noisy_bit_against_every_dataset(seed):
 
 
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in range(1, 60))]
+    "seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in range(1, 9))]
 )
 def test_noisy_vectors_against_every_pair_of_datasets(seed):
     rng = random.Random(f"noisy vectors {seed}")
-    for _ in range(vectors_of(seed)):
+    for _ in range(1 if seed == 0 else 5):
         make, ones = rng.choice((sd.RAPPOR, sd.OUE)), rng.choice((1, 2))
         view = sd.shuffle(
             make(d=2, eps0=math.exp(rng.uniform(-1.0, 1.5))),
@@ -209,23 +199,6 @@ def test_noise_alone_is_the_central_mechanism():
     found = gaussian.delta(epsilon=0.5)
     assert found.lower <= exactly * (1.0 + 1e-13)
     assert exactly * (1.0 - 1e-13) <= found.upper <= 1.01 * found.lower
-
-
-@pytest.mark.long
-def test_noise_helps_and_more_of_it_more():
-    bits = sd.RAPPOR(d=6, eps0=4.0)
-    plain = sd.shuffle(bits, 300, view="sums").seen.bound("epsilon", 1e-6, recomputed=True)
-    for kind in KINDS:
-        ends = [
-            sd.shuffle(bits, 300, view="sums", added=sd.AddedNoise(kind=kind, scale=scale)).epsilon(
-                delta=1e-6
-            )
-            for scale in (1.0, 9.0)
-        ]
-        assert plain.lower > ends[0].upper > ends[0].lower > ends[1].upper
-        assert all(e.upper <= 1.05 * e.lower for e in ends)
-        assert ends[0].upper_theorem.key == "sums-added"
-        assert ends[0].lower_theorem.key == "sums-added-dataset"
 
 
 def test_a_curve_far_out_is_never_trivial():

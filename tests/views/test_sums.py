@@ -93,18 +93,11 @@ CASES = [
     (sd.RAPPOR(d=3, eps0=2.0), 2, 2, "replace-one"),
     (sd.OUE(d=2, eps0=2.0), 3, 1, "replace-special"),
 ]
-MORE = [
-    (make(d=d, eps0=eps0), n, ones, relation)
-    for make in (sd.RAPPOR, sd.OUE)
-    for d, n, ones in ((2, 2, 1), (2, 4, 1), (3, 3, 1), (4, 3, 1), (2, 3, 2), (3, 3, 2), (3, 2, 3))
-    for eps0 in (0.5, 4.0)
-    for relation in ("replace-one", "replace-special")
-]
 
 
 @pytest.mark.parametrize(
     ("mechanism", "n", "ones", "relation"),
-    [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)],
+    CASES,
 )
 def test_between_the_ends_of_every_pair_of_datasets(mechanism, n, ones, relation):
     view = sd.shuffle(mechanism, n, view="sums", ones=ones, relation=relation, rtol=2e-3)
@@ -124,26 +117,24 @@ def random_case(rng):
     return mechanism, n, min(ones, d), rng.choice(("replace-one", "replace-special"))
 
 
-def cases_of(seed):
-    """So many random cases a seed, each with all its data sets."""
-    return 1 if seed == 0 else 10
-
-
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in range(1, 200))]
+    "seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in range(1, 13))]
 )
 def test_random_sums_against_every_pair_of_datasets(seed):
     rng = random.Random(f"sums {seed}")
-    for _ in range(cases_of(seed)):
+    for _ in range(1 if seed == 0 else 10):
         mechanism, n, ones, relation = random_case(rng)
         view = sd.shuffle(mechanism, n, view="sums", ones=ones, relation=relation, rtol=2e-3)
         epsilon = rng.choice((0.05, 0.3, 0.7, 0.95)) * mechanism.eps0
         truth = exact(mechanism, n, ones, relation, epsilon)
-        found = view.delta(epsilon=epsilon)
-        assert arb(found.lower) <= truth <= arb(found.upper), (mechanism, n, ones, relation)
-        if truth > 0:
-            target = min(float(truth.mid()), 0.5)
-            ends = view.epsilon(delta=target)
+        for again in (False, True):
+            found = view.seen.bound("delta", epsilon, recomputed=again)
+            assert arb(found.lower) <= truth <= arb(found.upper), (mechanism, n, ones, relation)
+        if not truth > 0:
+            continue
+        target = min(float(truth.mid()), 0.5)
+        for again in (False, True):
+            ends = view.seen.bound("epsilon", target, recomputed=again)
             # delta falls in eps: at the upper end it is below the target, at the lower one above.
             assert exact(mechanism, n, ones, relation, ends.upper) <= target
             assert exact(mechanism, n, ones, relation, ends.lower) >= target or ends.lower == 0.0
@@ -242,22 +233,6 @@ def test_the_interval_is_printed_as_the_floats_that_are_accounted_for(low, high)
     (words,) = (w for w in view.seen.assumptions() if w.startswith("inputs are in ["))
     ends = words.removeprefix("inputs are in [").split("]")[0].split(", ")
     assert [float(end) for end in ends] == [low, high]
-
-
-@pytest.mark.long
-def test_more_that_changes_is_less_private():
-    bits = sd.RAPPOR(d=20, eps0=6.0)
-    zeroed, item, three, again = (
-        sd.shuffle(bits, 2000, view="sums", **more).epsilon(delta=1e-6)
-        for more in ({"relation": "replace-special"}, {}, {"ones": 3}, {"ones": 3, "rtol": 0.01})
-    )
-    assert zeroed.upper < item.lower < item.upper < three.lower
-    assert again.lower <= three.upper
-    assert three.lower <= again.upper
-    rounds = sd.shuffle(bits, 2000, view="sums").compose(rounds=3).epsilon(delta=1e-6)
-    # Three rounds of two bits are one round of six.
-    assert rounds.lower <= three.upper
-    assert three.lower <= rounds.upper
 
 
 def test_what_is_said():
