@@ -18,7 +18,6 @@ import shuffledp as sd
 from bench import cases
 from bench.engine import table
 from shuffledp.laws.midpoints import midpoints
-from shuffledp.mechanism import parameters_of
 from shuffledp.randomizers import randomizer_class
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,28 +31,24 @@ Written by `make figures` from the library; do not edit.
 
 {summary}
 
-For a mechanism that is not in the table, `generic(eps0=..., n=...)` holds for any eps0-LDP
-randomizer, and `Channel` and `Density` take a matrix or a density.
+`help(sd.KRR)` has the definition, the blanket and the form of the reports;
+`shuffledp epsilon k-rr --help` lists the parameters. For a mechanism that is not in the table,
+`generic(eps0=..., n=...)` holds for any eps0-LDP randomizer, and `Channel` and `Density` take a
+matrix or a density.
 
 ## Central eps
 
-Central eps at delta = {delta:g} with n users, as a certified bracket: the lower end is the exact
-loss of one pair of neighbouring datasets, the upper end holds for all of them. Ends are rounded
-outward to four digits. gamma is the mass of the privacy blanket: the probability that a message
-says nothing about its sender's value. Bits are those of one message. The variance is per user, of
-the unbiased estimate of a frequency of 0, of a mean at the worst value, or of one coordinate of a
-mean vector; divided by n it is that of n users' estimate.
+Central eps at delta = {delta:g} with n users, as a certified bracket, rounded outward to four
+digits. gamma is the mass of the privacy blanket: the probability that a message says nothing about
+its sender's value. Bits are those of one message. The variance is per user, of the unbiased
+estimate of a frequency of 0, of a mean at the worst value, or of one coordinate of a mean vector;
+divided by n it is that of n users' estimate.
 
 {table}
 
-*Worst pair*: the upper end is a maximum over both directions and all pairs of values the victim may
-hold. The table says why the pairs that are computed dominate the others; theorems marked *proved
-here* are in [theory.md](theory.md). With `trust="published"`, upper ends that rest on one of those
-are left out, and the best published analysis that is left takes over.
-
-## Definitions
-
-{definitions}
+*Worst pair* is the theorem by which the computed pairs of inputs dominate all others, in both
+directions: its key in section 8 of [theory.md](theory.md). With `trust="published"`, upper ends
+that rest on one that is proved there alone are left out.
 """
 
 
@@ -95,26 +90,19 @@ def mechanisms_page() -> str:
         law = midpoints(r, worst.pairs[0])
         gamma = f"{float(law.reference.sum()):.4g}"
         brackets = [_bracket(sd.shuffle(r, n=n)) for n in (10**4, 10**6)]
-        why = f"{worst.theorem.title} ({worst.theorem.provenance})"
+        why = f"`{worst.theorem.key}`"
         bits, variance = _or_none(lambda r=r: r.message_bits), _or_none(r.variance)
         rows.append([name, cases.words(r), gamma, bits, variance, *brackets, why])
     brackets = [_bracket(sd.generic(eps0=cases.EPS0, n=n)) for n in (10**4, 10**6)]
-    why = "none needed: the clones hold for every pair"
+    why = "none needed"
     rows.append(["`generic`", f"any, eps0 = {cases.EPS0:g}", "", "", "", *brackets, why])
-    return MECHANISMS.format(
-        summary=mechanism_summary(),
-        delta=cases.DELTA,
-        table=table(rows),
-        definitions="\n\n".join(_definitions()),
-    )
+    return MECHANISMS.format(summary=mechanism_summary(), delta=cases.DELTA, table=table(rows))
 
 
 def mechanism_summary() -> str:
     """One line a mechanism: class, name on the command line, what it is."""
-    rows = [["class", "name", "what a user sends", "parameters"]]
-    for cls in _classes():
-        parameters = ", ".join(f"`{p}`" for p in _arguments(cls))
-        rows.append([f"`{cls.__name__}`", f"`{cls.name}`", cls.summary, parameters])
+    rows = [["class", "name", "what a user sends"]]
+    rows += [[f"`{cls.__name__}`", f"`{cls.name}`", cls.summary] for cls in _classes()]
     return table(rows)
 
 
@@ -142,25 +130,6 @@ def _or_none(number: Callable[[], float]) -> str:
         return f"{number():.3g}"
     except sd.NotCertified:
         return "-"
-
-
-def _arguments(cls: type[sd.Randomizer]) -> list[str]:
-    return [one.name for one in parameters_of(cls)]
-
-
-def _definitions() -> list[str]:
-    found = []
-    for cls in _classes():
-        lines = (cls.__doc__ or "").split("\n\n    Parameters")[0].splitlines()
-        text = " ".join(line.strip() for line in lines if line.strip())
-        found.append(f"**{cls.__name__}** (`{cls.name}`). {_as_code(text)}")
-    return found
-
-
-def _as_code(text: str) -> str:
-    """Docstrings are plain text: keep Markdown from reading * and _ in their formulas."""
-    text = text.replace("``", "`")
-    return re.sub(r"([*_])", r"\\\1", text)
 
 
 def _bracket(acc: sd.Account) -> str:

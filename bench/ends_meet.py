@@ -22,7 +22,7 @@ NOTE = DIRECTORY.parent / "ends-that-meet.md"
 BLOCK = r"(<!-- {0} -->\n).*?(?=<!-- end of {0} -->)"
 PICTURE = DIRECTORY / "ends_meet.png"
 DELTAS = (1e-6, 1e-12)
-USERS = (10**4, 10**5, 10**6, 10**8)
+USERS = (10**4, 10**6)
 MECHANISMS: tuple[sd.Randomizer, ...] = (
     sd.BinaryRR(eps0=2.0),
     sd.BinaryRR(eps0=4.0),

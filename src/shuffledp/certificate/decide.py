@@ -25,7 +25,7 @@ __all__ = ["check_claim", "guarantee_check", "or_undecided", "shown"]
 
 # A number is its logarithm's exponential, rounded outward in some digits of the last place.
 _AGREE = 1e-13
-# Pure guarantees up to 300 nats are stated (docs/mechanisms.md); a little less, for sums that are
+# Mechanisms state pure guarantees up to 300 nats; a little less, for sums that are
 # rounded up beyond it.
 _LARGEST_GUARANTEE = 299.0
 
