@@ -67,9 +67,9 @@ def test_bounds_are_at_least_as_tight_as_those_of_ldp_auditors_method():
         assert float(row["ours"]) >= float(row["ldp_auditor_method"])
         assert float(row["ours"]) < float(row["eps0"])
     shown = [row for row in ROWS if row[0] in audit_bounds.PROTOCOLS]
-    assert len(shown) == 48
+    assert len(shown) == 12
     for row in rows:
-        if row["eps0"] in {"0.25", "1", "4", "10"}:
+        if row["k"] == "200" and row["eps0"] in {"1", "4"}:
             numbers = [down(row[key], 3) for key in ("ldp_auditor_method", "ours")]
             assert [row["protocol"], row["k"], row["eps0"], *numbers] in shown
 
