@@ -10,8 +10,8 @@ from shuffledp.cli.mechanisms import source_from_dict
 from shuffledp.cli.text import bound_text
 from shuffledp.deployment.files import parse, tomllib
 from shuffledp.mechanism import mechanism_class, parameters_of
-from shuffledp.page.form import LONGEST_FIELD, MOST_POINTS, catalogue, points, question
-from shuffledp.page.work import reply
+from shuffledp.page.form import catalogue, question
+from shuffledp.page.work import MOST_POINTS, reply
 
 NAMES = [*sd.randomizer_names(), *sd.protocol_names()]
 BASE = {"n": "1000", "delta": "1e-6"}
@@ -40,15 +40,15 @@ def test_what_the_page_begins_with_is_a_mechanism(name):
     fields = {p["key"]: p["start"] for p in entry(name)["parameters"] if p["required"]}
     assert all(fields.values()), fields
     found = question({"mechanism": name, **fields, **BASE})
-    assert source_from_dict(found.description).to_dict()["name"] == name
+    assert source_from_dict(found.asked.description).to_dict()["name"] == name
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*NAMES, "generic"])
 def test_what_the_page_begins_with_has_an_answer(name):
     fields = {p["key"]: p["start"] for p in entry(name)["parameters"] if p["required"]}
-    found = reply("epsilon", {"mechanism": name, **fields, **BASE, "rtol": "1e-2"})
-    assert found["status"] == 200, found
+    found = reply("epsilon", {"mechanism": name, **fields, **BASE})
+    assert found[0] == 200, found
 
 
 def test_what_is_missing_odd_or_unknown_is_named():
@@ -56,27 +56,25 @@ def test_what_is_missing_odd_or_unknown_is_named():
     for change, words in (
         ({"mechanism": ""}, "mechanism is missing"),
         ({"mechanism": "rrr"}, "mechanism = 'rrr': wanted a mechanism such as k-rr"),
-        ({"k": ""}, "k is missing: wanted Domain size"),
+        ({"k": ""}, "Missing option '--k'"),
         ({"k": "four"}, "k = 'four': wanted a whole number"),
         ({"n": ""}, "n is missing"),
         ({"delta": "small"}, "delta = 'small': wanted a number"),
         ({"rounds": "0"}, "rounds = 0: wanted a whole number from 1"),
         ({"trust": "me"}, "trust = 'me': wanted one of all, published"),
         ({"sigma": "1"}, "sigma = '1': wanted no such field"),
-        ({"k": "9" * (LONGEST_FIELD + 1)}, "wanted at most 4,096 characters"),
+        ({"points": str(MOST_POINTS + 1)}, "points = 62: wanted a whole number from 2"),
     ):
-        with pytest.raises(sd.ParameterError) as found:
-            question(full | change)
-        assert words in str(found.value)
-        assert "\n" not in str(found.value)
-    with pytest.raises(sd.ParameterError, match="points"):
-        points({"points": str(MOST_POINTS + 1)})
+        status, body = reply("curve", full | change)
+        assert status == 400
+        assert words in body["error"]
+        assert "\n" not in body["error"]
 
 
-def test_a_flag_that_is_not_set_is_no_parameter():
+def test_a_flag_is_set_or_not():
     full = {"mechanism": "generic", "eps0": "1", **BASE}
-    assert "adaptive" not in question(full | {"adaptive": "0"}).description
-    assert question(full | {"adaptive": "1"}).description["adaptive"] is True
+    assert question(full | {"adaptive": "0"}).asked.description["adaptive"] is False
+    assert question(full | {"adaptive": "1"}).asked.description["adaptive"] is True
     with pytest.raises(sd.ParameterError, match="adaptive = 'maybe'"):
         question(full | {"adaptive": "maybe"})
 
@@ -84,36 +82,36 @@ def test_a_flag_that_is_not_set_is_no_parameter():
 def test_no_answer_is_a_line_too():
     full = {"mechanism": "k-rr", "k": "4", "eps0": "1", **BASE}
     found = reply("epsilon", full | {"analysis": "clone", "rounds": "2"})
-    assert found["status"] == 400
-    assert found["body"]["error"].startswith("analysis = 'clone': wanted none with several rounds")
+    assert found[0] == 400
+    assert found[1]["error"].startswith("analysis = 'clone': wanted none with rounds")
     found = reply("epsilon", full | {"n": "0"})
-    assert found["status"] == 400
-    assert found["body"]["error"].startswith("n = 0")
+    assert found[0] == 400
+    assert found[1]["error"].startswith("n = 0")
 
 
 def test_sums_are_what_the_command_line_says():
     full = {"mechanism": "rappor", "d": "8", "eps0": "2", "n": "40", "delta": "1e-3"}
     summed = full | {"view": "sums", "relation": "replace-special"}
     view = sd.shuffle(sd.RAPPOR(d=8, eps0=2.0), 40, view="sums", relation="replace-special")
-    found = reply("epsilon", summed)["body"]
+    found = reply("epsilon", summed)[1]
     assert found["view"] == "sums"
     assert bound_text(view.epsilon(delta=1e-3)) == found["text"]
     assert found["command"].endswith("--view sums --relation replace-special")
-    assert any("sum of each coordinate" in words for words in found["assumptions"])
-    written = parse(tomllib.loads(reply("deployment", summed)["body"]["toml"]), where="page")
+    assert "sum of each coordinate" in found["text"]
+    written = parse(tomllib.loads(reply("deployment", summed)[1]["toml"]), where="page")
     assert (written.view, written.ones, written.relation) == ("sums", 1, "replace-special")
-    assert reply("epsilon", full)["body"]["view"] == "messages"
+    assert reply("epsilon", full)[1]["view"] == "messages"
 
 
 def test_noise_on_sums_is_what_the_command_line_says():
     full = {"mechanism": "binary-rr", "eps0": "2", "n": "40", "delta": "1e-3", "view": "sums"}
-    found = reply("epsilon", full | {"added": "discrete-laplace:2"})["body"]
+    found = reply("epsilon", full | {"added": "discrete-laplace:2"})[1]
     noise = sd.AddedNoise(kind="discrete-laplace", scale=2.0)
     view = sd.shuffle(sd.BinaryRR(eps0=2.0), 40, view="sums", added=noise)
     assert bound_text(view.epsilon(delta=1e-3)) == found["text"]
     assert found["command"].endswith("--view sums --added discrete-laplace:2")
-    assert noise.words in found["assumptions"]
-    toml = reply("deployment", full | {"added": "discrete-laplace:2"})["body"]["toml"]
+    assert noise.words in found["text"]
+    toml = reply("deployment", full | {"added": "discrete-laplace:2"})[1]["toml"]
     written = parse(tomllib.loads(toml), where="page")
     assert written.added is not None
     assert written.added.model_dump() == noise.to_dict()
@@ -122,13 +120,12 @@ def test_noise_on_sums_is_what_the_command_line_says():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"view": "all"}, "view = 'all'"),
-        ({"ones": "2"}, "ones = '2': wanted none but with view = 'sums'"),
-        ({"added": "discrete-laplace:2"}, "added = 'discrete-laplace:2': wanted none but"),
+        ({"view": "all"}, "'all' is not one of 'messages', 'sums'"),
+        ({"ones": "2"}, "view = 'messages': wanted \"sums\""),
+        ({"added": "discrete-laplace:2"}, "view = 'messages': wanted \"sums\""),
         ({"view": "sums", "added": "laplace"}, "added = 'laplace': wanted KIND:SCALE"),
         ({"view": "sums", "added": "discrete-laplace:0"}, "added.scale = 0"),
         ({"view": "sums", "ones": "9"}, "ones = 9"),
-        ({"view": "sums", "rounds": "2"}, "rounds = 2: wanted 1 with view = 'sums'"),
         ({"view": "sums", "analysis": "clone"}, "analysis = 'clone'"),
         ({"view": "sums", "trust": "published"}, "trust = 'published'"),
         ({"view": "sums", "relation": "none"}, "relation = 'none'"),
@@ -138,13 +135,13 @@ def test_noise_on_sums_is_what_the_command_line_says():
 def test_of_sums_what_is_refused_is_a_line(change, words):
     full = {"mechanism": "rappor", "d": "8", "eps0": "2", "n": "40", "delta": "1e-3"}
     found = reply("epsilon", {key: v for key, v in (full | change).items() if v})
-    assert found["status"] == 400, found
-    assert words in found["body"]["error"]
+    assert 400 <= found[0] < 500, found
+    assert words in found[1]["error"]
 
 
 def test_a_curve_of_sums_is_of_sums():
     full = {"mechanism": "binary-rr", "eps0": "2", "n": "30", "delta": "1e-3", "view": "sums"}
-    rows = reply("curve", full | {"points": "3"})["body"]["rows"]
+    rows = reply("curve", full | {"points": "3"})[1]["rows"]
     for row in rows:
         exact = sd.shuffle(sd.BinaryRR(eps0=2.0), row["n"], view="sums").epsilon(delta=1e-3)
         assert row["lower"] <= exact.upper

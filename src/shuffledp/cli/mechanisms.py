@@ -133,8 +133,19 @@ class MechanismCommand(click.Command):
             with formatter.section(task):
                 formatter.write_dl([(one.ljust(wide), described(one).summary) for one in members])
 
-    def _run(self, mechanism: str, **values: Any) -> Any:
-        context = click.get_current_context()
+    def read(self, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The mechanism as a table, and the command's own options, of words that are not run."""
+        with self.make_context(self.name, [*words]) as context:
+            return self._parted(context)
+
+    def _run(self, **values: Any) -> Any:
+        del values
+        description, others = self._parted(click.get_current_context())
+        return self._action(description, **others)
+
+    def _parted(self, context: click.Context) -> tuple[dict[str, Any], dict[str, Any]]:
+        values = dict(context.params)
+        mechanism = values.pop("mechanism")
         others = {one.name for one in super().get_params(context)}
         own = {key: values.pop(key) for key in [*values] if key not in others}
         # Of what may be missing, None says that it is; a flag that is not set is no parameter.
@@ -143,7 +154,7 @@ class MechanismCommand(click.Command):
             for key, value in own.items()
             if value is not None and not (self._partial and value is False)
         }
-        return self._action({"name": mechanism, **given}, **values)
+        return {"name": mechanism, **given}, values
 
     def names(self) -> tuple[str, ...]:
         """What the first word may be."""

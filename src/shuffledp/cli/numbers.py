@@ -66,7 +66,7 @@ JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON and no
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """What a command was asked about: the mechanism, and what the analyst sees.
 
     Attributes
@@ -130,7 +130,7 @@ def _epsilon(
     as_json: bool,
     **setting: Any,
 ) -> None:
-    asked = _Asked(description, analysis=analysis, **setting)
+    asked = Asked(description, analysis=analysis, **setting)
     delta = _check.open_unit("delta", delta)
     if analysis in {_EVERY, _EVERY_SLOW}:
         _refuse_curve(curve, plot)
@@ -139,7 +139,9 @@ def _epsilon(
         ends = _ends(curve, Whole())
 
         def over_users() -> tuple[list[float], list[Bound]]:
-            return _over_users(asked, delta, ends)
+            return points_over_users(
+                lambda n: asked.account(n).epsilon(delta=delta, **asked.named()), ends
+            )
 
         marked = None if n is None else _check.count("n", n)
         _show_curve(asked.label, over_users, plot=plot, marked=marked, as_json=as_json)
@@ -163,7 +165,7 @@ def _delta(
     as_json: bool,
     **setting: Any,
 ) -> None:
-    asked = _Asked(description, analysis=analysis, **setting)
+    asked = Asked(description, analysis=analysis, **setting)
     if analysis in {_EVERY, _EVERY_SLOW}:
         raise rejected("analysis", analysis, "one analysis; all of them are compared by epsilon")
     if curve is not None or plot is not None:
@@ -229,7 +231,7 @@ def _show(bound: Bound, *, as_json: bool) -> None:
 # ------------------------------------------------------------------------------- all analyses
 
 
-def _compare(asked: _Asked, n: Any, delta: float, *, slow: bool, as_json: bool) -> None:
+def _compare(asked: Asked, n: Any, delta: float, *, slow: bool, as_json: bool) -> None:
     if asked.view != "messages" or asked.rounds is not None:
         raise rejected("analysis", asked.analysis, "one round of messages, to compare analyses of")
     source = source_from_dict(asked.description)
@@ -257,7 +259,7 @@ def _refuse_curve(curve: str | None, plot: str | None) -> None:
 
 
 @dataclass(frozen=True)
-class _Ends:
+class Ends:
     """Where a curve begins and ends, and its points; None is for the command to choose."""
 
     first: Any
@@ -265,20 +267,20 @@ class _Ends:
     points: int
 
 
-def _ends(curve: str | None, kind: click.ParamType) -> _Ends:
+def _ends(curve: str | None, kind: click.ParamType) -> Ends:
     """FROM:TO or FROM:TO:POINTS, as it is typed."""
     if curve is None or curve == _AUTO:
-        return _Ends(None, None, _POINTS)
+        return Ends(None, None, _POINTS)
     parts = curve.split(":")
     if len(parts) not in {2, 3}:
         raise rejected("curve", curve, "FROM:TO or FROM:TO:POINTS")
     option = click.Option(["--curve"])
     first, last = (kind.convert(part, option, None) for part in parts[:2])
     points = Whole().convert(parts[2], option, None) if len(parts) == 3 else _POINTS
-    return _Ends(first, last, _check.count("curve points", points, low=2, high=10_000))
+    return Ends(first, last, _check.count("curve points", points, low=2, high=10_000))
 
 
-def _over_epsilon(asked: _Asked, account: Any, ends: _Ends) -> tuple[list[float], list[Bound]]:
+def _over_epsilon(asked: Asked, account: Any, ends: Ends) -> tuple[list[float], list[Bound]]:
     """delta at equally spaced eps."""
     low = _check.epsilon("curve from", 0.0 if ends.first is None else ends.first)
     stop = ends.last
@@ -292,17 +294,15 @@ def _over_epsilon(asked: _Asked, account: Any, ends: _Ends) -> tuple[list[float]
     return xs, account.profile(xs, **asked.named())
 
 
-def _over_users(asked: _Asked, delta: float, ends: _Ends) -> tuple[list[float], list[Bound]]:
-    """eps at numbers of users in equal ratios."""
+def points_over_users(at: Callable[[int], Bound], ends: Ends) -> tuple[list[float], list[Bound]]:
+    """Numbers of users in equal ratios, and what is certified at each."""
     low = _check.count("curve from", _FEWEST if ends.first is None else ends.first)
     high = _check.count("curve to", max(_MOST, 10 * low) if ends.last is None else ends.last)
     _ordered(low, high)
     ratio = math.log(high / low) / (ends.points - 1)
     steps = {min(high, max(low, round(low * math.exp(ratio * i)))) for i in range(ends.points)}
     xs = sorted(steps)
-    return [float(n) for n in xs], [
-        asked.account(n).epsilon(delta=delta, **asked.named()) for n in xs
-    ]
+    return [float(n) for n in xs], [at(n) for n in xs]
 
 
 def _ordered(low: float, high: float) -> None:

@@ -1,23 +1,19 @@
-"""Who works out what is asked: processes that are ended when it takes too long or is not wanted.
+"""Who works out what is asked: a process for each request, which can be ended at any time.
 
 One request of a kind is worked on at a time. A newer request of the same kind from the same page
-takes the older one's place; requests of other pages wait, a few of them. Some processes stand by,
-so that the next question need not wait for imports.
+takes the older one's place; requests of other pages wait, a few of them. Processes are forked from
+one that has imported all that is needed, so that an answer does not wait for imports.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
+import multiprocessing
 import os
-import queue
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from shuffledp.page.work import Reply, answered
 
 __all__ = ["LIMITS", "Desk"]
 
@@ -29,79 +25,42 @@ LIMITS: dict[str, float] = {
     "deployment": 30.0,
     "report": 300.0,
 }
-# One is at work while a slider moves, one takes over if that is ended.
-_STANDING_BY = 2
-# What is not wanted any more may finish if it does so that soon: starting anew costs more.
-_GRACE = 0.2
-_TICK = 0.05
 # Requests of one kind that wait: as many pages as anybody has open.
 _MOST_WAITING = 8
-
-Reply = tuple[int, dict[str, Any]]
-
-
-def _refusal(status: int, words: str) -> Reply:
-    return status, {"error": words}
+# Not on Windows, where every process imports all by itself.
+_START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 
 
-class _Worker:
-    """A process with `shuffledp.page.work.main`."""
+class _Ticket:
+    """A request: whether it is still wanted, and the process that works on it."""
 
     def __init__(self) -> None:
-        # The paths of this process: what is imported there is what is imported here.
-        code = (
-            f"import sys; sys.path[:] = {sys.path!r}; from shuffledp.page.work import main; main()"
-        )
-        one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(  # noqa: S603 (this interpreter, with a fixed program)
-            [sys.executable, "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **one_thread},
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,  # Ctrl-C is for the server, which ends its workers
-        )
-        self.lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._lock = threading.Lock()
+        self._process: Any = None
+        self.dropped = False
 
-    def _listen(self) -> None:
-        if self.process.stdout is not None:
-            for line in self.process.stdout:
-                self.lines.put(line)
-        self.lines.put(None)
+    def drop(self) -> None:
+        """Nobody wants the answer any more: end the process, whatever it does."""
+        with self._lock:
+            self.dropped = True
+            if self._process is not None:
+                self._process.kill()
 
-    def ask(self, kind: str, fields: Mapping[str, str], seconds: float) -> None:
-        """Hand over a request; if the process is gone, `lines` ends."""
-        if self.process.stdin is None:
-            return
-        asked = {"kind": kind, "fields": dict(fields), "seconds": seconds}
-        with contextlib.suppress(OSError):
-            self.process.stdin.write(json.dumps(asked) + "\n")
-            self.process.stdin.flush()
+    def start(self, process: Any) -> bool:
+        """Start the process, unless nobody wants its answer."""
+        with self._lock:
+            if not self.dropped:
+                self._process = process
+                process.start()
+            return not self.dropped
 
     def end(self) -> None:
-        """End the process, whatever it does."""
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):  # what it was not told is lost with it
-                    pipe.close()
-
-
-@dataclass(eq=False)
-class _Ticket:
-    client: str
-    superseded: float | None = None
-
-
-@dataclass(eq=False)
-class _Line:
-    """Requests of one kind: who is served, and who waits."""
-
-    tickets: list[_Ticket] = field(default_factory=list)
+        """End the process, and wait until it is gone."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.join()
 
 
 class Desk:
@@ -115,100 +74,71 @@ class Desk:
 
     def __init__(self, limits: Mapping[str, float] = LIMITS) -> None:
         self._limits = dict(limits)
-        self._lines = {kind: _Line() for kind in self._limits}
-        self._changed = threading.Condition()
-        self._idle: list[_Worker] = []
-        self._all: set[_Worker] = set()
+        self._context: Any = multiprocessing.get_context(_START)
+        self._one = {kind: threading.Lock() for kind in self._limits}
+        self._changing = threading.Lock()
+        self._tickets: dict[str, dict[_Ticket, str]] = {kind: {} for kind in self._limits}
         self._closed = False
 
     def open(self) -> None:
-        """Have a process stand by; the second one is started when there is something to do."""
-        self._fill(1)
+        """Have the process that others are forked from import what they need."""
+        if _START == "forkserver":
+            from multiprocessing import forkserver
+
+            # NumPy's threads would be more than the processors there are.
+            for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+                os.environ.setdefault(name, "1")
+            self._context.set_forkserver_preload([answered.__module__])
+            forkserver.ensure_running()
 
     def ask(self, kind: str, fields: Mapping[str, str], client: str) -> Reply:
         """Answer with an HTTP status and a body; blocks until there is one."""
-        ticket, line = _Ticket(client), self._lines[kind]
-        with self._changed:
-            for other in line.tickets:
-                if client and other.client == client:
-                    other.superseded = other.superseded or time.monotonic()
-            if len(line.tickets) > _MOST_WAITING:
+        ticket, tickets = _Ticket(), self._tickets[kind]
+        with self._changing:
+            if self._closed:
+                return _refusal(409, f"{kind}: the server is closing")
+            for other, page in tickets.items():
+                if client and page == client:
+                    other.drop()
+            if len(tickets) > _MOST_WAITING:
                 return _refusal(429, f"{kind}: too many requests wait, wanted fewer pages open")
-            line.tickets.append(ticket)
-            self._changed.notify_all()
+            tickets[ticket] = client
         try:
-            return self._served(kind, fields, ticket, line)
+            with self._one[kind]:
+                return self._worked(kind, fields, ticket)
         finally:
-            with self._changed:
-                line.tickets.remove(ticket)
-                self._changed.notify_all()
+            ticket.end()
+            with self._changing:
+                del tickets[ticket]
 
     def close(self) -> None:
         """End every process."""
-        with self._changed:
+        with self._changing:
             self._closed = True
-            workers = list(self._all)
-            self._all.clear()
-            self._idle.clear()
-            self._changed.notify_all()
-        for worker in workers:
-            worker.end()
+            for tickets in self._tickets.values():
+                for ticket in tickets:
+                    ticket.drop()
 
-    def _served(self, kind: str, fields: Mapping[str, str], ticket: _Ticket, line: _Line) -> Reply:
-        with self._changed:
-            # The first in line is served; it leaves the line when it has its answer.
-            while line.tickets[0] is not ticket and not ticket.superseded and not self._closed:
-                self._changed.wait()
-            if ticket.superseded:
-                return _refusal(409, f"{kind}: a newer request took its place")
-            if self._closed:
-                return _refusal(409, f"{kind}: the server is closing")
-            worker = self._idle.pop(0) if self._idle else self._start()
-        reply = self._work(worker, kind, fields, ticket)
-        with self._changed:
-            if worker.process.poll() is None and worker in self._all:
-                self._idle.insert(0, worker)
-            else:
-                self._all.discard(worker)
-            while len(self._idle) > _STANDING_BY:
-                extra = self._idle.pop()
-                self._all.discard(extra)
-                extra.end()
-        self._fill()
-        return reply
-
-    def _work(
-        self, worker: _Worker, kind: str, fields: Mapping[str, str], ticket: _Ticket
-    ) -> Reply:
+    def _worked(self, kind: str, fields: Mapping[str, str], ticket: _Ticket) -> Reply:
         seconds = self._limits[kind]
-        deadline = time.monotonic() + seconds
-        worker.ask(kind, fields, seconds)
-        while True:
+        here, there = self._context.Pipe(duplex=False)
+        asked = (there, kind, dict(fields), seconds)
+        process = self._context.Process(target=answered, args=asked, daemon=True)
+        started = ticket.start(process)
+        there.close()
+        with here:
             try:
-                line = worker.lines.get(timeout=_TICK)
-            except queue.Empty:
-                now = time.monotonic()
-                if ticket.superseded is not None and now > ticket.superseded + _GRACE:
-                    worker.end()
-                    return _refusal(409, f"{kind}: a newer request took its place")
-                if now > deadline:
-                    worker.end()
-                    words = f"{kind}: no answer within {seconds:g} s"
-                    return _refusal(422, f"{words}; the command line has no such limit")
-                continue
-            if line is None:
-                worker.end()
-                return _refusal(422, f"{kind}: ended without an answer, perhaps for want of memory")
-            found = json.loads(line)
-            return int(found["status"]), found["body"]
+                if started and here.poll(seconds):
+                    return here.recv()
+            except EOFError:
+                if not ticket.dropped:
+                    words = "ended without an answer, perhaps for want of memory"
+                    return _refusal(422, f"{kind}: {words}")
+        if ticket.dropped:
+            return _refusal(409, f"{kind}: a newer request took its place")
+        words = f"{kind}: no answer within {seconds:g} s"
+        return _refusal(422, f"{words}; the command line has no such limit")
 
-    def _start(self) -> _Worker:
-        worker = _Worker()
-        self._all.add(worker)
-        return worker
 
-    def _fill(self, count: int = _STANDING_BY) -> None:
-        """Have processes stand by; they import while nobody waits."""
-        with self._changed:
-            while len(self._idle) < count and not self._closed:
-                self._idle.append(self._start())
+def _refusal(status: int, words: str) -> Reply:
+    return status, {"error": words}

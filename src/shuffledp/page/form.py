@@ -1,35 +1,30 @@
-"""What the page's form asks, from text: the fields are the command line's options.
+"""The page's form: what it has to know to be drawn, and a filled-in form as words of a command.
 
-A field is read by the same class that reads the option (`shuffledp.cli.types`), and what is wrong
-with it is said in the same words. Files are never opened: a matrix, or a table of a mechanism, is
-given as it is.
+The fields are the options of ``shuffledp epsilon``: they are read by that command, so that what is
+wrong with one is said in its words. No file is opened that a request names: a matrix, or a table of
+a mechanism, is given as it is.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import click
 
-from shuffledp import _check, protocol_names
-from shuffledp.accounts import VIEWS
+from shuffledp import protocol_names
 from shuffledp.amplification.analyses import analyses
-from shuffledp.cli.mechanisms import GENERIC, mechanism_options, names
-from shuffledp.cli.numbers import added_noise
-from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole, matrix_of
+from shuffledp.cli.mechanisms import described, mechanism_options, names
+from shuffledp.cli.numbers import Asked, epsilon
+from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.mechanism import known_name, mechanism_class
+from shuffledp.mechanism import known_name
 
-# The longest text of one field; a request as a whole is bounded by the server.
-LONGEST_FIELD = 4096
-# Of a curve: enough for a smooth line, few enough to be worked out while somebody waits.
-MOST_POINTS = 61
-# Of sums, the first is what is taken where none is given.
-RELATIONS = ("replace-one", "replace-special")
 _YES, _NO = ("1", "true", "on"), ("", "0", "false", "off")
 _KINDS: tuple[tuple[type, str], ...] = (
     (Whole, "whole"),
@@ -62,8 +57,9 @@ _STARTS: dict[str, str] = {
     "randomizer": '{"name": "k-rr", "k": 4, "eps0": 2.0}',
     "randomizers": '[{"name": "k-rr", "k": 4, "eps0": 1.0}, {"name": "duchi", "eps0": 1.0}]',
 }
-_VIEW = ("view", "ones", "relation", "added")
-_OWN = ("mechanism", "n", "delta", "rounds", "trust", "analysis", "rtol", *_VIEW)
+_NEEDED = ("mechanism", "n", "delta")
+# Fields that are options of the command itself, in the order in which it is shown.
+_OWN = ("n", "delta", "rounds", "trust", "analysis", "view", "ones", "relation", "added")
 
 
 @dataclass(frozen=True)
@@ -72,34 +68,19 @@ class Question:
 
     Attributes
     ----------
-    description : dict
-        The mechanism as a table: its name and the parameters that were given.
+    asked : Asked
+        The mechanism and its setting, as the command reads them.
     n : int or float
         Users, as typed; the library checks it.
     delta : float
         Target.
-    rounds : int
-        In which every user takes part.
-    trust : str
-        "all" or "published".
-    analysis : str or None
-        One alone in place of the best.
-    rtol : float or None
-        Relative width wanted; by default the command line's.
-    view : dict
-        What the analyst sees: "messages" alone, or "sums" with ones, relation and added noise.
     command : str
         What gives the same on the command line.
     """
 
-    description: dict[str, Any]
+    asked: Asked
     n: Any
     delta: float
-    rounds: int
-    trust: str
-    analysis: str | None
-    rtol: float | None
-    view: dict[str, Any]
     command: str
 
 
@@ -108,68 +89,53 @@ def question(fields: Mapping[str, str]) -> Question:
 
     Raises
     ------
-    ParameterError
+    ParameterError, ClickException
         A field is missing, is not one, or does not say what it should.
     """
-    fields = {key: value.strip() for key, value in fields.items()}
-    for key, value in fields.items():
-        if len(value) > LONGEST_FIELD:
-            raise rejected(key, value, f"at most {LONGEST_FIELD:,} characters")
-    name = known_name("mechanism", _given(fields, "mechanism"), names())
+    fields = {key: value.strip() for key, value in fields.items() if value.strip()}
+    for key in _NEEDED:
+        if key not in fields:
+            raise ParameterError(f"{key} is missing")
+    name = known_name("mechanism", fields.pop("mechanism"), names())
     options = {str(option.name): option for option in mechanism_options(name)}
     for key, value in fields.items():
         if key not in options and key not in _OWN:
             known = ", ".join([*_OWN, *options])
             raise rejected(key, value, f"no such field, but one of {known}")
-    description: dict[str, Any] = {"name": name}
-    for key, option in options.items():
-        value = _read(option, fields.get(key, ""))
-        if value is not None:
-            description[key] = value
-    rounds = _check.count("rounds", _typed("rounds", fields, Whole(), 1), high=10**9)
-    rtol = _typed("rtol", fields, Number(), None)
-    trust = fields.get("trust") or "all"
-    return Question(
-        description=description,
-        n=_typed("n", fields, Whole()),
-        delta=_typed("delta", fields, Number()),
-        rounds=rounds,
-        trust=_check.trust(trust),
-        analysis=fields.get("analysis") or None,
-        rtol=rtol,
-        view=_view(fields, rounds),
-        command=_command(name, options, fields, rounds=rounds, trust=trust),
-    )
+    words = [name]
+    with tempfile.TemporaryDirectory(prefix="shuffledp-") as folder:
+        for key, option in options.items():
+            if key in fields:
+                words += _words(option, fields[key], folder)
+        for key in _OWN:
+            if key in fields:
+                words += ["-n" if key == "n" else f"--{key}", fields[key]]
+        try:
+            description, given = epsilon.read(words)
+        except ParameterError as error:
+            raise ParameterError(str(error).replace(f"{folder}/", "")) from None
+    shown = (word.removeprefix(f"{folder}/") for word in words)
+    n, delta = given.pop("n"), given.pop("delta")
+    setting = {key: value for key, value in given.items() if key in _OWN}
+    command = shlex.join(["shuffledp", "epsilon", *shown])
+    return Question(Asked(description, **setting), n, delta, command)
 
 
-def _view(fields: Mapping[str, str], rounds: int) -> dict[str, Any]:
-    """What the analyst sees, as the command line takes it; of sums one round."""
-    view = _check.choice("view", fields.get("view") or "messages", VIEWS)
-    if view == "messages":
-        for key in _VIEW[1:]:
-            if fields.get(key):
-                raise rejected(key, fields[key], "none but with view = 'sums'")
-        return {"view": view}
-    if rounds > 1:
-        raise rejected("rounds", rounds, "1 with view = 'sums'; deployment files take more")
-    if fields.get("analysis"):
-        raise rejected("analysis", fields["analysis"], "none with sums, of which there is one")
-    if (fields.get("trust") or "all") != "all":
-        raise rejected("trust", fields["trust"], "'all' with view = 'sums'")
-    relation = _check.choice("relation", fields.get("relation") or RELATIONS[0], RELATIONS)
-    ones = _typed("ones", fields, Whole(), 1)
-    added = added_noise(fields.get("added") or None)
-    return {"view": view, "ones": ones, "relation": relation, "added": added}
-
-
-def number(key: str, fields: Mapping[str, str], *, whole: bool = False) -> Any:
-    """A number of another form; None where nothing was typed."""
-    return _typed(key, fields, Whole() if whole else Number(), None)
-
-
-def points(fields: Mapping[str, str]) -> int:
-    """How many points of a curve are wanted."""
-    return _check.count("points", _typed("points", fields, Whole(), 9), low=2, high=MOST_POINTS)
+def _words(option: click.Option, typed: str, folder: str) -> Iterator[str]:
+    """A parameter as words of a command; a matrix as a file that has the text."""
+    key = str(option.name)
+    if option.is_flag:
+        if typed.lower() not in _YES + _NO:
+            raise rejected(key, typed, "yes or no: 1 or 0")
+        yield from [option.opts[0]] if typed.lower() in _YES else []
+        return
+    if isinstance(option.type, Tables) and not typed.startswith(("[", "{")):
+        raise rejected(key, typed, "JSON as it is; files are not opened from here")
+    if isinstance(option.type, MatrixFile):
+        file = Path(folder) / f"{key}.{'json' if typed.startswith('[') else 'csv'}"
+        file.write_text(typed, encoding="utf-8")
+        typed = str(file)
+    yield from (option.opts[0], typed)
 
 
 @lru_cache(maxsize=1)
@@ -185,10 +151,9 @@ def catalogue() -> dict[str, Any]:
 
 
 def _entry(name: str) -> dict[str, Any]:
-    cls = None if name == GENERIC else mechanism_class(name)
     return {
         "name": name,
-        "summary": "any eps0-LDP randomizer" if cls is None else cls.summary,
+        "summary": described(name).summary,
         # Protocols are for one round (docs/theory-parts.md says what composes).
         "rounds": name not in protocol_names(),
         "parameters": [_field(option) for option in mechanism_options(name)],
@@ -198,87 +163,12 @@ def _entry(name: str) -> dict[str, Any]:
 def _field(option: click.Option) -> dict[str, Any]:
     default = option.default
     shown = default is not None and not option.required and not option.is_flag
+    kinds = (word for cls, word in _KINDS if isinstance(option.type, cls))
     return {
         "key": option.name,
-        "kind": _kind(option),
+        "kind": "flag" if option.is_flag else next(kinds, "word"),
         "required": option.required,
         "default": str(default) if shown else "",
         "start": _STARTS.get(str(option.name), "") if option.required else "",
         "help": option.help or "",
     }
-
-
-def _kind(option: click.Option) -> str:
-    if option.is_flag:
-        return "flag"
-    return next((word for cls, word in _KINDS if isinstance(option.type, cls)), "word")
-
-
-def _given(fields: Mapping[str, str], key: str) -> str:
-    if not fields.get(key):
-        raise ParameterError(f"{key} is missing")
-    return fields[key]
-
-
-_NEEDED = object()
-
-
-def _typed(
-    key: str, fields: Mapping[str, str], kind: click.ParamType, default: Any = _NEEDED
-) -> Any:
-    """The field by the class that reads the option of that name."""
-    value = fields.get(key, "").strip()
-    if not value and default is not _NEEDED:
-        return default
-    return kind.convert(_given(fields, key), click.Option([f"--{key}", key]), None)
-
-
-def _read(option: click.Option, text: str) -> Any:
-    """A parameter from its text; None where its default is meant."""
-    key = str(option.name)
-    if option.is_flag:
-        if text.lower() not in _YES + _NO:
-            raise rejected(key, text, "yes or no: 1 or 0")
-        return True if text.lower() in _YES else None
-    if not text:
-        if option.required:
-            raise ParameterError(f"{key} is missing: wanted {_first(option.help)}")
-        return None
-    if isinstance(option.type, MatrixFile):
-        return matrix_of(key, text, text, as_json=text.startswith("["))
-    if isinstance(option.type, Tables) and not text.startswith(("[", "{")):
-        raise rejected(key, text, "JSON as it is; files are not opened from here")
-    return option.type.convert(text, option, None)
-
-
-def _first(words: str | None) -> str:
-    return (words or "a value").split(". ")[0].rstrip(".")
-
-
-def _command(
-    name: str,
-    options: Mapping[str, click.Option],
-    fields: Mapping[str, str],
-    *,
-    rounds: int,
-    trust: str,
-) -> str:
-    """The words that give the same on the command line, parameters as they were typed."""
-    words = ["shuffledp", "epsilon", name]
-    for key, option in options.items():
-        typed = fields.get(key, "")
-        if option.is_flag:
-            words += [option.opts[0]] if typed.lower() in _YES else []
-        elif typed and isinstance(option.type, MatrixFile):
-            words += [option.opts[0], f"{key}.json" if typed.startswith("[") else f"{key}.csv"]
-        elif typed:
-            words += [option.opts[0], typed]
-    words += ["-n", fields["n"], "--delta", fields["delta"]]
-    if rounds > 1:
-        words += ["--rounds", fields["rounds"]]
-    elif fields.get("analysis"):
-        words += ["--analysis", fields["analysis"]]
-    words += ["--trust", trust] if trust != "all" else []
-    for key in _VIEW:
-        words += [f"--{key}", fields[key]] if fields.get(key) else []
-    return shlex.join(words)

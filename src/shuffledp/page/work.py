@@ -1,130 +1,118 @@
-"""The answers themselves, worked out in a process of its own, which can be ended at any time.
+"""The answers themselves: every text that shows a number is made by the command line's functions.
 
-A request is a line of JSON on stdin, the answer a line on stdout. Every text that shows a number
-is made here, by the functions that make the command line's.
+``answered`` is what a process of ``desk`` runs.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import click
+
 from shuffledp import _check
-from shuffledp.accounts import shuffle
 from shuffledp.bound import Bound, outward
 from shuffledp.cli.files import report_of
 from shuffledp.cli.mechanisms import mechanism_label, source_from_dict
+from shuffledp.cli.numbers import Ends, added_noise, points_over_users
 from shuffledp.cli.text import bound_text, end_text
+from shuffledp.cli.types import Number, Whole
 from shuffledp.errors import (
     NotCertified,
     ParameterError,
     ShuffleDPError,
     not_installed,
 )
-from shuffledp.page.form import Question, number, points, question
+from shuffledp.page.form import Question, question
 
 # Digits of an end: those of `shuffledp epsilon`.
 _DIGITS = 8
-# A request needs some hundred megabytes at most; one that wants more than this is refused.
+# Bytes of memory: a request needs some hundred megabytes, and one that wants more is refused.
 _MOST_BYTES = 6 << 30
-# The desk ends what takes too long; if the desk is gone, the system does, so much later (s).
-_GRACE = 5
-# A curve reaches this factor below and above n.
-_REACH = 100.0
+# A curve reaches this factor below and above n, and has at most so many points.
+_REACH, MOST_POINTS = 100.0, 61
 # Reports of sums up to which a curve is drawn: a number takes a second or two there.
 _MOST_SUMMED = 20_000
 
 Fields = Mapping[str, str]
+Reply = tuple[int, dict[str, Any]]
 
 
 def answer(fields: Fields) -> dict[str, Any]:
     """Both ends of eps for the form as it is, as the command line prints them."""
     ask = question(fields)
-    source = source_from_dict(ask.description)
-    bound = _epsilon(_accounts(ask, source), ask)
+    bound = ask.asked.account(ask.n).epsilon(delta=ask.delta, **ask.asked.named())
     return {
-        "label": mechanism_label(source.to_dict()),
         "lower": end_text(bound, up=False, digits=_DIGITS),
         "upper": end_text(bound, up=True, digits=_DIGITS),
         "text": bound_text(bound),
         "odds": _odds(bound),
-        "view": ask.view["view"],
-        "theorems": [
-            {"end": end, **theorem.to_dict()}
-            for end, theorem in (("upper", bound.upper_theorem), ("lower", bound.lower_theorem))
-            if theorem is not None
-        ],
-        "assumptions": list(bound.assumptions),
-        "notes": list(bound.notes),
-        "rtol": ask.rtol,
+        "view": ask.asked.view,
         "command": ask.command,
     }
 
 
 def curve(fields: Fields) -> dict[str, Any]:
     """eps with both ends over n, a factor of a hundred below and above the form's n."""
-    count = points(fields)
-    ask = question({key: value for key, value in fields.items() if key != "points"})
-    source = source_from_dict(ask.description)
-    accounts = _accounts(ask, source)
+    form = dict(fields)
+    count = Whole().convert(form.pop("points", "9"), click.Option(["--points"]), None)
+    count = _check.count("points", count, low=2, high=MOST_POINTS)
+    ask = question(form)
     n = _check.count("n", ask.n)
     low = max(1, math.floor(n / _REACH))
-    most = _check.LARGEST_COUNT
-    if ask.view["view"] == "sums":
-        # Of bits all data sets are searched for up to so many reports.
-        most = max(n, _MOST_SUMMED)
+    # Of bits all data sets are searched for up to so many reports.
+    most = max(n, _MOST_SUMMED) if ask.asked.view == "sums" else _check.LARGEST_COUNT
     high = min(most, max(low + 1, math.ceil(n * _REACH)))
-    ratio = math.log(high / low) / (count - 1)
-    steps = {min(high, max(low, round(low * math.exp(ratio * i)))) for i in range(count)} | {n}
-    rows = []
-    for step in sorted(steps):
-        bound = _on_curve(accounts(step), ask)
-        rows.append(
-            {
-                "n": step,
-                "n_text": f"{step:,}",
-                "lower": bound.lower,
-                "upper": bound.upper if math.isfinite(bound.upper) else None,
-                "lower_text": end_text(bound, up=False, digits=4),
-                "upper_text": end_text(bound, up=True, digits=4),
-            }
-        )
-    return {"n": n, "rows": rows, "rtol": ask.rtol}
+    ends = Ends(low, high, count)
+    xs, bounds = points_over_users(lambda one: _on_curve(ask, one), ends)
+    rows = [
+        {
+            "n": int(x),
+            "n_text": f"{int(x):,}",
+            "lower": bound.lower,
+            "upper": bound.upper if math.isfinite(bound.upper) else None,
+            "lower_text": end_text(bound, up=False, digits=4),
+            "upper_text": end_text(bound, up=True, digits=4),
+        }
+        for x, bound in zip(xs, bounds, strict=True)
+    ]
+    return {"n": n, "rows": rows}
 
 
-def _on_curve(account: Any, ask: Question) -> Bound:
+def _on_curve(ask: Question, n: int) -> Bound:
     """Both ends at one n; of sums those of a certificate, which take a second where others ten."""
-    if ask.view["view"] == "sums":
+    account = ask.asked.account(n)
+    if ask.asked.view == "sums":
         return account.seen.bound("epsilon", ask.delta, recomputed=True)
-    return account.epsilon(delta=ask.delta, **_analysis(ask))
+    return account.epsilon(delta=ask.delta, **ask.asked.named())
 
 
 def compare(fields: Fields) -> dict[str, Any]:
     """Mechanisms for one kind of data at the same central eps: `shuffledp plan`."""
     from shuffledp.planner import make_task, plan
 
-    known = ("n", "delta", "epsilon", "domain")
+    kinds = {"n": Whole(), "delta": Number(), "epsilon": Number(), "domain": Whole()}
     for key, value in fields.items():
-        if key not in known:
-            raise ParameterError(f"{key} = {value!r}: no such field, but one of {', '.join(known)}")
-    values = number("domain", fields, whole=True)
+        if key not in kinds:
+            raise ParameterError(f"{key} = {value!r}: no such field, but one of {', '.join(kinds)}")
+    typed: dict[str, Any] = {
+        key: kinds[key].convert(value.strip(), click.Option([f"--{key}"]), None)
+        for key, value in fields.items()
+        if value.strip()
+    }
+    values = typed.pop("domain", None)
     task = (
         make_task("mean", low=0.0, high=1.0)
         if values is None
         else make_task("frequencies", values=values)
     )
-    found = plan(
-        task,
-        n=number("n", fields, whole=True),
-        delta=number("delta", fields),
-        epsilon=number("epsilon", fields),
-    )
+    wanted: list[Any] = [typed.get(key) for key in ("n", "delta", "epsilon")]
+    n, delta, epsilon = wanted
+    found = plan(task, n=n, delta=delta, epsilon=epsilon)
     sheet = found.sheet()
     return {
         "title": sheet.caption,
@@ -142,28 +130,24 @@ def deployment(fields: Fields) -> dict[str, Any]:
         missing = [(error.name or "pydantic").split(".")[0]]
         raise NotCertified(not_installed("a deployment file", missing, "account")) from None
     ask = question(fields)
-    source = source_from_dict(ask.description)
-    n, label = _check.count("n", ask.n), mechanism_label(source.to_dict())
-    tables = {
-        "title": f"{label}, {n:,} users",
-        **_view_tables(ask.view),
+    asked, n = ask.asked, _check.count("n", ask.n)
+    source = source_from_dict(asked.description).to_dict()
+    rounds = 1 if asked.rounds is None else asked.rounds
+    tables: dict[str, Any] = {"title": f"{mechanism_label(source)}, {n:,} users"}
+    if asked.view != "messages":
+        tables |= {"view": asked.view, "ones": asked.ones, "relation": asked.relation}
+        added = added_noise(asked.added)
+        tables |= {} if added is None else {"added": added.to_dict()}
+    tables |= {
         "population": {"users": n},
-        "randomizer": source.to_dict(),
+        "randomizer": source,
         "target": {"delta": ask.delta},
-        "accounting": {"trust": ask.trust, "rounds": ask.rounds},
+        "accounting": {"trust": _check.trust(asked.trust), "rounds": rounds},
     }
     head = ""
-    if ask.analysis is not None:
-        head = f"# account takes the best analysis that applies, not {ask.analysis!r} alone\n\n"
+    if asked.analysis is not None:
+        head = f"# account takes the best analysis that applies, not {asked.analysis!r} alone\n\n"
     return {"toml": deployment_text(tables, head=head)}
-
-
-def _view_tables(view: Mapping[str, Any]) -> dict[str, Any]:
-    """What the analyst sees, as a deployment file says it: of messages nothing."""
-    if view["view"] == "messages":
-        return {}
-    added = view["added"]
-    return {**view, "added": added.to_dict()} if added else {k: v for k, v in view.items() if v}
 
 
 def report(fields: Fields) -> dict[str, Any]:
@@ -186,24 +170,6 @@ KINDS: dict[str, Callable[[Fields], dict[str, Any]]] = {
 }
 
 
-def _accounts(ask: Question, source: Any) -> Callable[[Any], Any]:
-    """The account for any n, after all rounds."""
-    asked = {"rtol": ask.rtol, "rounds": ask.rounds, "trust": ask.trust, **ask.view}
-    return lambda n: shuffle(source, n, **asked)
-
-
-def _epsilon(accounts: Callable[[Any], Any], ask: Question) -> Bound:
-    return accounts(ask.n).epsilon(delta=ask.delta, **_analysis(ask))
-
-
-def _analysis(ask: Question) -> dict[str, str]:
-    if ask.analysis is None:
-        return {}
-    if ask.rounds > 1:
-        raise ParameterError(f"analysis = {ask.analysis!r}: wanted none with several rounds")
-    return {"analysis": ask.analysis}
-
-
 def _odds(bound: Bound) -> str:
     """What eps means: by how much what is seen can move anybody's odds, apart from delta."""
     if not bound.upper < 700.0:  # e^700 is near the largest float
@@ -212,60 +178,45 @@ def _odds(bound: Bound) -> str:
     return outward(factor, up=True, digits=4)
 
 
-# ------------------------------------------------------------------------------------- the process
-
-
-def reply(kind: str, fields: Fields) -> dict[str, Any]:
+def reply(kind: str, fields: Fields) -> Reply:
     """The answer, or one line that says why there is none, with its HTTP status."""
     try:
         started = time.perf_counter()
         body = KINDS[kind](fields)
         body["seconds"] = round(time.perf_counter() - started, 3)
+    except click.ClickException as error:
+        return 400, {"error": _line(error.format_message())}
     except ParameterError as error:
-        return {"status": 400, "body": {"error": _line(error)}}
+        return 400, {"error": _line(error)}
     except ShuffleDPError as error:
-        return {"status": 422, "body": {"error": _line(error)}}
+        return 422, {"error": _line(error)}
     except MemoryError:
-        return {"status": 422, "body": {"error": "out of memory: wanted something smaller"}}
+        return 422, {"error": "out of memory: wanted something smaller"}
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like an answer)
         words = f"internal error: {type(error).__name__}: {_line(error)}"
-        return {"status": 500, "body": {"error": words[:300]}}
-    return {"status": 200, "body": body}
+        return 500, {"error": words[:300]}
+    return 200, body
 
 
-def main() -> None:
-    """Answer until stdin ends."""
-    _bounded()
-    # Whatever is printed by a library must not get between the answers.
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    sys.stdout = sys.stderr
-    for line in sys.stdin:
-        asked = json.loads(line)
-        _alarm(asked["seconds"] + _GRACE)
-        found = reply(asked["kind"], asked["fields"])
-        _alarm(0)
-        try:
-            text = json.dumps(found, allow_nan=False)
-        except ValueError:
-            text = json.dumps({"status": 500, "body": {"error": "internal error: not a number"}})
-        out.write(text + "\n")
-        out.flush()
+def answered(pipe: Any, kind: str, fields: Fields, seconds: float) -> None:
+    """Send the reply through a pipe, within bounds of memory and of CPU time (in seconds)."""
+    # Whatever a library prints is nobody's answer.
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 (till the end)
+    _bounded(math.ceil(seconds))
+    pipe.send(reply(kind, fields))
 
 
-def _line(error: Exception) -> str:
+def _line(error: object) -> str:
     return " ".join(str(error).split())
 
 
-def _alarm(seconds: float) -> None:
-    if hasattr(signal, "setitimer"):  # not on Windows
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-
-
-def _bounded() -> None:
+def _bounded(seconds: int) -> None:
     try:
         import resource
     except ImportError:  # Windows
         return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = _MOST_BYTES if hard == resource.RLIM_INFINITY else min(_MOST_BYTES, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    # If the server is gone, the system ends what nobody waits for.
+    for limit, wanted in ((resource.RLIMIT_AS, _MOST_BYTES), (resource.RLIMIT_CPU, seconds + 1)):
+        _, hard = resource.getrlimit(limit)
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(limit, (most, hard))

@@ -4,7 +4,6 @@
 const $ = (id) => document.getElementById(id);
 const client = Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => (b % 36).toString(36)).join("");
 const PAUSE = 90; // ms without a further change before something is asked
-const LOOSE = "1e-2"; // a wide bracket, certified too, while the narrow one is worked out
 const SLIDER = { eps0: [0.05, 10, 0.05] }; // parameters that have a slider: least, largest, step
 let catalogue = null;
 let latest = 0; // number of the newest change: what belongs to an older one is dropped
@@ -150,14 +149,10 @@ async function refresh(mine) {
   $("bracket").classList.add("stale");
   say("Working.");
   try {
-    const loose = await ask("epsilon", { ...form, rtol: LOOSE });
+    const found = await ask("epsilon", form);
     if (mine !== latest) return;
     $("error").textContent = "";
     $("bracket").classList.remove("stale");
-    bracket(loose);
-    say("Certified within 1 %; narrowing.");
-    const found = await ask("epsilon", form);
-    if (mine !== latest) return;
     bracket(found);
     say("Certified, as the command line prints it.");
     $("answer").dataset.done = JSON.stringify(form);
@@ -187,13 +182,13 @@ async function refreshCurve(mine, form) {
   try {
     for (const points of sums() ? [7] : [7, 25]) {
       if (points === 7) $("curve-state").textContent = "Working.";
-      const found = await ask("curve", { ...form, rtol: LOOSE, points });
+      const found = await ask("curve", { ...form, points });
       if (mine !== latest) return;
       curve = found;
       drawCurve($("chart"), found.rows, found.n);
       $("curve-rows").replaceChildren(...found.rows.map((row) => element("tr", {},
         element("td", {}, row.n_text), element("td", {}, row.lower_text), element("td", {}, row.upper_text))));
-      $("curve-state").textContent = `${found.rows.length} points, each certified, numerical width at most 1 %.`;
+      $("curve-state").textContent = `${found.rows.length} points, each certified.`;
     }
   } catch (error) {
     if (mine === latest) $("curve-state").textContent = error.message;
