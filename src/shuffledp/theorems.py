@@ -424,7 +424,7 @@ CROWD_DATASET = Theorem(
 SUMS = Theorem(
     "sums",
     "sums of coordinates: those that a neighbour changes, each as one bit of n users",
-    "docs/theory-sums.md, Theorem 1.1 and Lemma 1.2",
+    "docs/theory-sums.md, Theorem 1.1",
     "proved here",
 )
 SUMS_LOCAL = Theorem(
@@ -448,7 +448,7 @@ SUM_OF_NORMALS = Theorem(
 SUMS_DATASET = Theorem(
     "sums-dataset",
     "exact divergence of the sums of one pair of neighbouring datasets",
-    "definition of the divergence; docs/theory-sums.md, Lemmas 1.2 and 2.1",
+    "definition of the divergence; docs/theory-sums.md, Lemma 2.1",
     "proved here",
 )
 SUMS_ADDED = Theorem(

@@ -45,7 +45,7 @@ class Kernel:
 
     With kappa(s) = s (s + gap) and c = e^(gap h^2/8), the smoothed payoff above f has the transform
     e^(h^2 kappa(s)/2)/kappa(s), and the one below it (1 - c h^2 kappa(s)) times that (theory.md,
-    Lemma 6.3; theory-composition.md, Lemma 3.1).
+    Lemma 6.3).
     """
 
     def __init__(self, contour: Contour, gap: int) -> None:

@@ -2,8 +2,7 @@
 
 f(y) = y_+ (gap 0: one round) or (1 - e^-y)_+ (gap 1: several rounds). Nothing here is clever, and
 everything is certified: the numbers that decide how near the two ends are come from outside, in a
-`Contour`, and any of them is valid. Proofs: theory.md, sections 6.2 to 6.6;
-theory-composition.md, section 3.
+`Contour`, and any of them is valid. Proofs: theory.md, sections 6.1 to 6.4.
 """
 
 from __future__ import annotations
