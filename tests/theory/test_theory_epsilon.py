@@ -33,7 +33,7 @@ def profile(A0, A1, ref, a, n):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_monotone_and_convex_in_exp_eps(seed):
-    """Lemma 7.1 and Lemma 7.5: falls, is convex, so chords are upper bounds; also of a maximum."""
+    """Lemma 7.1: falls, is convex, so chords are upper bounds; also of a maximum."""
     rng = random.Random(seed)
     A0, A1, ref = (random_law(rng, 4) for _ in range(3))
     for n in (1, 2, 3):

@@ -153,19 +153,3 @@ def test_divergence_falls_in_n_and_below_the_local_cap(seed):
             assert users[0] <= (E - a) / (E + 1)
         if a >= E:
             assert users[0] == 0
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_range_of_the_gain_under_pure_ldp(seed):
-    """Lemma 2.4 (section 2.1): reference = blanket or a third row; k-RR attains the range."""
-    rng = random.Random(500 + seed)
-    rows = [random_law(rng, 4) for _ in range(3)]
-    E = max(p / q for c in zip(*rows, strict=True) for p in c for q in c)
-    krr = [[(E if y == x else 1) / (E + 2) for y in range(3)] for x in range(3)]
-    for a in (1 / E, F(1), (1 + E) / 2, E):
-        for ref in (blanket(rows), rows[2]):
-            for p, q, w in zip(rows[0], rows[1], ref, strict=True):
-                assert 1 - a * E <= (p - a * q) / w <= E - a
-        gains = [(p - a * q) / b for p, q, b in zip(krr[0], krr[1], blanket(krr), strict=True)]
-        assert max(gains) == E - a
-        assert min(gains) == 1 - a * E

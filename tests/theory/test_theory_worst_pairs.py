@@ -154,27 +154,6 @@ def test_geometric_noise_with_its_infinite_tails_in_convex_order():
             assert convex_leq(gain(rows, x0, x1, a)[0], worst)
 
 
-def test_box_opposite_corners():
-    """Theorem 4.9 (section 4.4): two coordinates of different discrete Laplace noise."""
-
-    def laplace(N, x):
-        norm = (1 - x) / (1 + x)
-        return [
-            [norm * x ** abs(y - i) / ((1 - x) if y in (0, N) else 1) for y in range(N + 1)]
-            for i in range(N + 1)
-        ]
-
-    first, second = laplace(2, F(1, 2)), laplace(1, F(1, 3))
-    inputs = list(product(range(3), range(2)))
-    rows = [[p * q for p in first[i] for q in second[j]] for i, j in inputs]
-    corners = [(0, 5), (5, 0), (1, 4), (4, 1)]
-    for a in LEVELS:
-        worst = gain(rows, 0, 5, a)[0]
-        assert all(gain(rows, i, j, a)[0] == worst for i, j in corners)
-        for x, y in product(range(6), repeat=2):
-            assert convex_leq(gain(rows, x, y, a)[0], worst)
-
-
 def test_bounded_support_is_not_in_convex_order():
     """Theorem 4.6 (section 4.3): why convex order asks for f > 0; the means differ otherwise."""
     rows = lattice_rows([F(3, 9), F(2, 9), F(1, 9)], 2)
