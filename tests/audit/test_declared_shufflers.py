@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp.audit import ShufflerPlan, audit_shuffler, limits
-from shuffledp.audit.shuffler import shuffler_from_dict
 from shuffledp.cli import main
 
 PLAN = ShufflerPlan(messages=64, batches=30, minimum=20, alpha=0.01, dummies=24)
@@ -68,8 +67,6 @@ def test_uniform_orders_with_dummies_are_refuted_no_more_often_than_the_level():
     for seed in range(25):
         found = audit_shuffler(uniform(random.Random(seed), 5), plan)
         refuted += found.verdict == "refuted"
-        table = json.loads(json.dumps(found.to_dict()))
-        assert shuffler_from_dict(table).to_dict() == found.to_dict()
     assert limits.upper_tail(refuted, 25, 0.5) > 1e-3
 
 

@@ -62,7 +62,6 @@ def result_of(plan: AuditPlan, tally: Tally, *, found: Design | None = None) -> 
         findings,
         (*local, *judge.deltas(), *central),
         (*_said(plan, tally), *lift.words(plan, central, known=bool(near))),
-        tuple(_not_checked(plan, tally)),
     )
 
 
@@ -76,17 +75,6 @@ def _said(plan: AuditPlan, tally: Tally) -> Iterator[str]:
         values = [shown(value) for value, row in tally.outside if (row is None) == kind]
         if values:
             yield f"{words}, though outside the domain: {', '.join(values)}."
-
-
-def _not_checked(plan: AuditPlan, tally: Tally) -> Iterator[str]:
-    """What the counts do not show."""
-    if int(tally.after.sum()) == plan.total - 1:
-        yield "in which order the reports were made, and whether in one call: their file says so"
-    refused = sum(row is None for _, row in tally.outside)
-    if refused:
-        yield f"that the program refused {refused} values outside the domain"
-    if plan.randomizer is None:
-        yield "that cells and events were chosen by other reports than those that are counted"
 
 
 def grouped(row: Any, groups: Any) -> Any:

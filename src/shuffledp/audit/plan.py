@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.audit.readings import value_of, values_array
-from shuffledp.audit.result import Plain, from_table, plain
+from shuffledp.audit.result import Plain, plain
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
@@ -170,11 +170,6 @@ def declared(plan: AuditPlan) -> Randomizer:
     if plan.randomizer is None:
         raise NotCertified("nothing is declared of this program: wanted a mechanism")
     return plan.randomizer
-
-
-def plan_from_dict(table: Any) -> AuditPlan:
-    """The plan that ``AuditPlan.to_dict`` describes."""
-    return from_table(AuditPlan, "plan", table, randomizer=table["randomizer"])
 
 
 def order_of(inputs: int, reports: int, seed: int) -> Labels:

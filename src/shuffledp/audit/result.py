@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -22,9 +22,8 @@ EPSILON, DELTA, CENTRAL = "eps", "delta", "eps after shuffling"
 POWER = 0.9
 # Bounds and claims are sums and logarithms of floats.
 _ROUNDING = 1e-12
+_INFINITE = "inf"
 T = TypeVar("T")
-# Far above any audit's counts, far below what their sums could overflow at.
-_LARGEST = 10**15
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Result:
     Attributes
     ----------
     plan, tally
-        What was asked and what was counted: all else can be computed from them again.
+        What was asked and what was counted.
     level : float
         Holm's tests together err with at most this probability; bounds have the rest of alpha.
     sample : str
@@ -119,8 +118,6 @@ class Result:
         Lower confidence bounds.
     said : tuple of str
         What else there is to say.
-    not_checked : tuple of str
-        What a reader of the counts cannot check.
     """
 
     plan: Any
@@ -130,7 +127,6 @@ class Result:
     findings: tuple[Finding, ...] = ()
     bounds: tuple[Bound, ...] = ()
     said: tuple[str, ...] = ()
-    not_checked: tuple[str, ...] = ()
 
     @property
     def alpha(self) -> float:
@@ -173,6 +169,8 @@ class Result:
             "verdict": self.verdict,
             "plan": plain(self.plan),
             "tally": plain(self.tally),
+            "level": self.level,
+            "sample": self.sample,
             "findings": [_plain(finding) for finding in self.findings],
             "bounds": [_plain(bound) for bound in self.bounds],
             "said": list(self.said),
@@ -187,11 +185,22 @@ def adjusted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(dataclasses.replace(finding, adjusted=value) for finding, value in pairs)
 
 
+def result_from_dict(table: Mapping[str, Any], plan: Any) -> Result:
+    """What ``Result.to_dict`` wrote, of this plan; counts stay as they are written."""
+    findings = tuple(Finding(**_read(one)) for one in table["findings"])
+    bounds = tuple(Bound(**_read(one)) for one in table["bounds"])
+    level, sample = float(table["level"]), str(table["sample"])
+    said = tuple(map(str, table["said"]))
+    return Result(plan, table["tally"], level, sample, findings, bounds, said)
+
+
 def _plain(value: Finding | Bound) -> dict[str, Any]:
-    """Numbers that are not finite are None."""
-    table = dataclasses.asdict(value)
-    infinite = [k for k, v in table.items() if isinstance(v, float) and not math.isfinite(v)]
-    return table | dict.fromkeys(infinite)
+    """As a table; JSON has no infinity, which is a text."""
+    return {key: _INFINITE if v == math.inf else v for key, v in dataclasses.asdict(value).items()}
+
+
+def _read(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: math.inf if v == _INFINITE else tuples(v) for key, v in table.items()}
 
 
 class Plain:
@@ -203,41 +212,13 @@ class Plain:
         return {f.name: plain(getattr(self, f.name)) for f in fields}
 
 
-def from_table(kind: Callable[..., T], name: str, table: Any, **made: Any) -> T:
-    """What ``Plain.to_dict`` wrote; ``made`` has what is no number, text or tuple of these."""
-    given = table_of(name, table, [f.name for f in dataclasses.fields(kind)])  # type: ignore[arg-type]
-    return kind(**{key: tuples(value) for key, value in given.items()} | made)
-
-
-def table_of(name: str, value: Any, keys: Sequence[str]) -> dict[str, Any]:
-    """A table of a file with these keys and no others."""
-    if not isinstance(value, dict) or set(value) != set(keys):
-        given = sorted(map(str, value)) if isinstance(value, dict) else value
+def from_table(kind: Callable[..., T], name: str, table: Any) -> T:
+    """What ``Plain.to_dict`` wrote."""
+    keys = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    if not isinstance(table, dict) or set(table) != set(keys):
+        given = sorted(map(str, table)) if isinstance(table, dict) else table
         raise rejected(name, given, f"the keys {', '.join(keys)}")
-    return value
-
-
-def counts_like(name: str, like: Any, value: Any) -> Any:
-    """Counts of a file in the shape of these: an array, a list, a table of such, or one number.
-
-    Raises
-    ------
-    ParameterError
-        Where they have another shape, or are no whole numbers of at least 0.
-    """
-    if isinstance(like, Mapping):
-        table = table_of(name, value, [*like])
-        return {key: counts_like(f"{name}.{key}", one, table[key]) for key, one in like.items()}
-    shape = np.shape(like)
-    try:
-        found = np.array(value)
-    except (ValueError, OverflowError):
-        found = np.zeros(0)
-    none = found.size == 0
-    fits = found.shape == shape and (none or found.dtype.kind == "i")
-    if not fits or (not none and not 0 <= int(found.min()) <= int(found.max()) <= _LARGEST):
-        raise rejected(name, value, f"whole numbers of at least 0, {shape}")
-    return found.astype(np.int64) if isinstance(like, np.ndarray) else found.tolist()
+    return kind(**{key: tuples(value) for key, value in table.items()})
 
 
 def plain(x: Any) -> Any:

@@ -11,7 +11,6 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +24,6 @@ from shuffledp.audit.result import (
     Plain,
     Result,
     adjusted,
-    counts_like,
-    from_table,
 )
 from shuffledp.errors import rejected
 from shuffledp.values.described import Described
@@ -174,18 +171,6 @@ def audit_shuffler(
         if tell is not None:
             tell(batch + 1)
     return _judged(plan, tally)
-
-
-def shuffler_from_dict(table: Any) -> Result:
-    """Judge saved counts again."""
-    plan = from_table(ShufflerPlan, "shuffler.plan", table["plan"])
-    like, name = ShufflerTally.empty(plan), "shuffler.tally"
-    whole = table["tally"].get("batches") if isinstance(table["tally"], dict) else None
-    many = counts_like(f"{name}.batches", 0, whole)
-    if many > plan.batches:
-        raise rejected(f"{name}.batches", many, f"at most {plan.batches:,}")
-    like.drawn = {key: [0] * many for key in like.drawn}
-    return _judged(plan, ShufflerTally(**counts_like(name, vars(like), table["tally"])))
 
 
 def _marked(plan: ShufflerPlan, batch: int) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +11,7 @@ import numpy.typing as npt
 
 from shuffledp.audit.design import Design, design
 from shuffledp.audit.plan import AuditPlan, Tell, calls
-from shuffledp.audit.readings import Reading
-from shuffledp.audit.result import Plain, counts_like, table_of, tuples
+from shuffledp.audit.result import Plain
 from shuffledp.errors import rejected
 from shuffledp.values.described import ByContent
 
@@ -46,8 +44,6 @@ class Tally(Plain, ByContent):
         Floats that are no multiple of a power of two.
     outside : tuple of (value, counts by cell or None)
         Reports of values outside the domain; None where the program refused the value.
-    cells : tuple of (str, shares under the inputs)
-        Where nothing is declared: what reports were told apart by (``learned``).
     """
 
     counts: Counts
@@ -56,7 +52,6 @@ class Tally(Plain, ByContent):
     equal: Counts
     low_bits: Counts
     outside: tuple[tuple[Any, Any], ...] = ()
-    cells: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     @property
     def reports(self) -> Counts:
@@ -73,34 +68,6 @@ class Tally(Plain, ByContent):
             for shape in ((inputs, cells + 1), (inputs, inputs, cells + 1), pairs, pairs)
         )
         return Tally(counts, after, agree, equal, low_bits)
-
-
-def tally_from_dict(table: Any, plan: AuditPlan) -> tuple[Tally, Design]:
-    """The counts of a file, of the shapes that its plan gives them, and the cells they are of."""
-    if plan.randomizer is None:
-        cells = tuples(table["cells"])
-        mass = np.array([shares for _, shares in cells], dtype=np.float64).T
-        found = design(plan, Reading(tuple(str(name) for name, _ in cells), mass, _unread))
-    else:
-        cells, found = (), design(plan)
-    like = Tally.empty(len(plan.asked), len(found.reading.names))
-    given = table_of("tally", table, [*like.to_dict()])
-    arrays = {k: v for k, v in vars(like).items() if isinstance(v, np.ndarray)}
-    made = counts_like("tally", arrays, {name: given[name] for name in arrays})
-    tally = dataclasses.replace(like, **made, cells=cells)
-    if tally.reports.tolist() != [plan.reports] * len(plan.asked):
-        raise rejected("tally.counts", tally.reports.tolist(), f"{plan.reports:,} under each input")
-    outside = []
-    for value, row in given["outside"]:
-        counts = None if row is None else counts_like("tally.outside", like.counts[0], row)
-        if counts is not None and int(counts.sum()) != plan.reports:
-            raise rejected("tally.outside", row, f"{plan.reports:,} reports of each value")
-        outside.append((tuples(value), counts))
-    return dataclasses.replace(tally, outside=tuple(outside)), found
-
-
-def _unread(reports: Any) -> Labels:
-    raise rejected("reports", reports, "none: their cells are counted already")
 
 
 def near_and_far(first: Any, second: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -210,10 +177,6 @@ def collected(
     """
     found = found or design(plan)
     total = Tally.empty(len(plan.asked), len(found.reading.names))
-    if plan.randomizer is None:
-        shares = (tuple(column) for column in found.reading.mass.T.tolist())
-        cells = tuple(zip(found.reading.names, shares, strict=True))
-        total = dataclasses.replace(total, cells=cells)
     before: _Call | None = None
     for place, (index, reports) in enumerate(calls(program, plan.values(), plan.order(), tell)):
         kept = _add(total, found, index, reports, before)

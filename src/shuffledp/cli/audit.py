@@ -53,8 +53,8 @@ def audit(
 
     The answer is "refuted" at level alpha, or "not refuted" with the smallest violation that would
     have been found; there is no other. Inputs, cells and events are settled beforehand. --output
-    keeps all raw counts: of a file AUDIT.json they are judged again, and it is said what cannot be
-    checked. A deployment says what is claimed.
+    keeps plan, raw counts and result: of such a file AUDIT.json the result is shown again. A
+    deployment says what is claimed.
 
     \b
     The program is called at least eight times, with one JSON value a line:
@@ -81,7 +81,7 @@ def audit(
     deployment = file if check is None else None
     auditing.check_timeout(given["timeout"])
     if check is not None and chosen:
-        raise ParameterError(f"file = {check!r}: wanted no program beside saved counts")
+        raise ParameterError(f"file = {check!r}: wanted no program beside a saved audit")
     if check is None:
         _sensible(chosen, deployment, given)
     check_reports(pages)
@@ -106,7 +106,7 @@ def audit(
 
 
 def _sensible(chosen: list[str], deployment: str | None, given: dict[str, Any]) -> None:
-    """One source of reports, a shuffler or both; or saved counts alone."""
+    """One source of reports, a shuffler or both."""
     sources = [name for name in chosen if name != "shuffler"]
     if len(sources) > 1 or not chosen:
         words = ", ".join(f"--{name}" for name in _SOURCES)

@@ -136,7 +136,7 @@ def audit_text(path: str, saved: Any) -> str:
 
 
 def audits_of(paths: Sequence[str], sources: Sequence[Any]) -> list[list[Audited]]:
-    """For each deployment the audits of its mechanism, judged again from their counts.
+    """For each deployment the audits of its mechanism.
 
     Raises
     ------

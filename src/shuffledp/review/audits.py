@@ -47,7 +47,7 @@ class Audited:
     Attributes
     ----------
     saved : Saved
-        The audit, judged again from its counts.
+        The audit, as its file says it.
     file, sha256 : str
         Where it was read.
     of_this_file : bool
@@ -103,7 +103,7 @@ def audited_section(found: Audited, level: int) -> list[Block]:
 
 
 def audit_blocks(saved: Any, level: int, *, lifted: bool = True) -> list[Block]:
-    """Verdict, every part, and what was not checked.
+    """Verdict, every part, and what they rest on.
 
     Bounds after shuffling are left out where they are of another batch than what is read about.
     """
@@ -116,9 +116,6 @@ def audit_blocks(saved: Any, level: int, *, lifted: bool = True) -> list[Block]:
     for name, part in saved.parts.items():
         blocks += [heading(_TITLES[name], level), *_of(part, lifted=lifted)]
     blocks += [heading("What this rests on", level), bullets(_ASSUMPTIONS)]
-    if saved.not_checked:
-        left = [_capital(words) + "." for words in saved.not_checked]
-        blocks += [heading("Not checked", level), bullets(left)]
     return blocks
 
 
