@@ -140,24 +140,6 @@ def test_normal_intervals_would_not_have_covered():
     assert math.fsum(law[low > 0.0]) <= 0.0005
 
 
-def test_many_counts_are_solved_between_some_of_them(monkeypatch):
-    n = 10**7
-    counts = np.arange(90_000.0, 110_000.0, 3.0)
-    rates = steps(0.3), steps(0.01)
-    law = Counts(counts, np.full(counts.size, float(n)), n, *rates)
-    found = law.ends(1e-6)
-    monkeypatch.setattr("shuffledp.statistics.counts._MOST_COUNTS", 10**6)
-    exact = law.ends(1e-6)
-    sigma = math.sqrt(n * 0.01) / 0.29
-    inner = (found[0] > 0.0) & (found[1] < 1.0)
-    assert inner.mean() > 0.3
-    for one, other in zip(found, exact, strict=True):
-        assert np.all(np.abs(one - other)[inner] * n <= 2.0 + 1e-4 * sigma)
-    # At the edge of what can be the interval is the wider one.
-    assert np.all(found[0][~inner] <= exact[0][~inner])
-    assert np.all(found[1] >= exact[1] - 2.0 / n)
-
-
 def test_limits_of_extreme_numbers():
     for n, eps0 in ((10**15, 0.01), (10**12, 30.0), (10, 300.0), (1, 1e-6)):
         mechanism = sd.KRR(k=5, eps0=eps0)

@@ -1,4 +1,4 @@
-"""Run the protocol on data: randomize -> shuffle -> aggregate -> estimate, each a stage.
+"""Run the protocol on data: randomize, shuffle the reports that leave, aggregate, estimate.
 
 Stages work on NumPy arrays in memory (``Job``, ``Shuffler``) and on tables through an engine
 (``engines``); needs the extra ``run`` (pyarrow, DuckDB), for clusters ``spark``.

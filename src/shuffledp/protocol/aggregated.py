@@ -78,7 +78,7 @@ def aggregated(wanted: Question, view: Sums) -> Aggregated:
             "rounded one by one is not the sum that is accounted for"
         )
     if view.added is not None and not isinstance(view.mechanism, Duchi):
-        supports(view.mechanism)
+        support_of(view.mechanism)
     known = isinstance(wanted, Frequencies) and wanted.codes is None
     if not (known or isinstance(wanted, Mean)):
         raise ParameterError(
@@ -87,8 +87,8 @@ def aggregated(wanted: Question, view: Sums) -> Aggregated:
     return Aggregated(wanted, view)
 
 
-def supports(mechanism: Any) -> tuple[Support, ...]:
-    """How counts tell of items: one law for all of them, or for a channel of two bits one for each.
+def support_of(mechanism: Any) -> Support:
+    """How counts tell of items; one law for all of them.
 
     Parameters
     ----------
@@ -101,23 +101,15 @@ def supports(mechanism: Any) -> tuple[Support, ...]:
         If its counts have no such law.
     """
     if not isinstance(mechanism, Channel):
-        return (mechanism.support,)
+        return mechanism.support
     rows = mechanism.probabilities
-    if rows.shape != (2, 2) or rows[0, 0] == rows[1, 0]:
-        msg = f"{mechanism.name}: wanted two inputs and two outputs, to run with noise on its sums"
-        raise NotCertified(msg)
-    order = (0, 1) if _straight(mechanism) else (1, 0)
-    found = []
-    for item, output in enumerate(order):
-        own, other = float(rows[item, output]), float(rows[1 - item, output])
-        misses = float(rows[item, 1 - output]), float(rows[1 - item, 1 - output])
-        found.append(Support(own, misses[0], other, misses[1], own - other))
-    return tuple(found)
-
-
-def _straight(mechanism: Any) -> bool:
-    """Whether output 1 is the one that input 1 favours."""
-    return bool(mechanism.probabilities[1, 1] > mechanism.probabilities[0, 1])
+    if rows.shape != (2, 2) or rows[0, 0] != rows[1, 1] or not rows[0, 0] > rows[1, 0]:
+        raise NotCertified(
+            f"{mechanism.name}: wanted two inputs and two outputs, each likelier under its own "
+            "input and alike, to run with noise on its sums"
+        )
+    own, other = float(rows[0, 0]), float(rows[1, 0])
+    return Support(own, float(rows[0, 1]), other, float(rows[1, 1]), own - other)
 
 
 @dataclass(frozen=True)
@@ -187,7 +179,7 @@ class Aggregated(Question):
             # The mean moves by 2 half C/n with the number of ones.
             factor = 2.0 * mechanism.half * mechanism.scale
         else:
-            factor = 1.0 / supports(mechanism)[0].gap
+            factor = 1.0 / support_of(mechanism).gap
         return law_of(added).variance * (factor / n) ** 2
 
     def _law(self, sums: Aggregate, found: Answer) -> Law | None:
@@ -196,46 +188,15 @@ class Aggregated(Question):
             return found.law
         if isinstance(found.law, BitMean):
             return AroundNoise(found.law, law_of(added), n)
-        each = supports(mechanism)
-        if len(each) == 1:
-            return _counts(sums.sums, n, each[0], added)
-        # Of each item the count of the output that it favours.
-        places = (0, 1) if _straight(mechanism) else (1, 0)
-        return Each(
-            tuple(
-                _counts(sums.sums[[place]], n, one, added)
-                for place, one in zip(places, each, strict=True)
-            )
-        )
+        rates = support_of(mechanism)
+        own, other = Step(rates.own, rates.own_miss), Step(rates.other, rates.other_miss)
+        ones = np.ones(sums.sums.size)
+        return Counts(sums.sums, n * ones, n, own, other, ((ones, law_of(added)),))
 
 
 def law_of(added: AddedNoise) -> IntegerNoise:
     """The law of the noise that an aggregator adds to one sum."""
     return IntegerNoise(added.kind, added.scale)
-
-
-def _counts(counts: Floats, n: int, support: Support, added: AddedNoise) -> Counts:
-    """The law of numbers of reports that support an item, with noise on each."""
-    own, other = Step(support.own, support.own_miss), Step(support.other, support.other_miss)
-    ones = np.ones(counts.size)
-    return Counts(counts, n * ones, n, own, other, ((ones, law_of(added)),))
-
-
-@dataclass(frozen=True)
-class Each:
-    """Laws of several items, one after the other."""
-
-    laws: tuple[Law, ...]
-
-    @property
-    def noise(self) -> float:
-        """The smallest of theirs."""
-        return min(law.noise for law in self.laws)
-
-    def ends(self, tail: float) -> tuple[Floats, Floats]:
-        """Limits of all of them."""
-        low, high = zip(*(law.ends(tail) for law in self.laws), strict=True)
-        return np.concatenate(low), np.concatenate(high)
 
 
 @dataclass(frozen=True)

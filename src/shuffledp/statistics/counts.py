@@ -51,9 +51,6 @@ _FEWEST = 16
 # Laws of fewer bits that are tried for Hoeffding's limit. Where one not tried might be worse, with
 # tails above 1/4 only, the limit is less than a count, and than 1/4096 of the ones, too wide.
 _FEWER_BITS = 4096
-# Different counts that are solved one by one; between so many a straight line is right to 1e-6 of
-# the noise, as limits bend by about z/(4 sigma^3) a count squared.
-_MOST_COUNTS = 2048
 
 
 Groups = Sequence[tuple[Floats, Law]]
@@ -106,33 +103,13 @@ class Counts(ByContent):
         """The limits as numbers of users."""
         table = np.stack([self.counts, self.users, *(trials for trials, _ in self.rest)])
         distinct, places = np.unique(table, axis=1, return_inverse=True)
-        places = places.reshape(-1)
-        if distinct.shape[1] > _MOST_COUNTS and bool(np.all(distinct[1:] == distinct[1:, :1])):
-            low, high = self._between(distinct, tail)
-        else:
-            low, high = self._limits(distinct, tail)
-        return low[places], high[places]
-
-    def _limits(self, table: Floats, tail: float) -> tuple[Floats, Floats]:
-        counts, users = table[0], table[1]
-        rest = [(trials, step) for trials, (_, step) in zip(table[2:], self.rest, strict=True)]
+        counts, users = distinct[0], distinct[1]
+        rest = [(trials, step) for trials, (_, step) in zip(distinct[2:], self.rest, strict=True)]
         low = least_holders(counts, users, self.own, self.other, rest, tail)
         flipped = [(trials, step.flipped) for trials, step in rest]
         without = least_holders(-counts, users, self.other.flipped, self.own.flipped, flipped, tail)
-        return low, users - without
-
-    def _between(self, table: Floats, tail: float) -> tuple[Floats, Floats]:
-        """Limits at some counts, and straight lines between them; at the edges the outer one."""
-        chosen = np.unique(np.linspace(0, table.shape[1] - 1, _MOST_COUNTS).astype(np.int64))
-        low, high = self._limits(table[:, chosen], tail)
-        counts, knots = table[0], table[0][chosen]
-        left = np.searchsorted(knots, counts, side="right") - 1
-        right = np.minimum(left + (counts > knots[left]), knots.size - 1)
-        users = table[1, 0]
-        return (
-            np.where(low[left] <= 0.0, 0.0, np.interp(counts, knots, low)),
-            np.where(high[right] >= users, users, np.interp(counts, knots, high)),
-        )
+        places = places.reshape(-1)
+        return low[places], (users - without)[places]
 
 
 def least_holders(

@@ -1,7 +1,8 @@
 """The contract of an engine, and the one way local engines work.
 
-An engine reads the columns of a job, has every row randomized, the reports shuffled and summed, and
-gives back an ``Outcome``. Local engines read batches of rows; all else is the same for them.
+An engine reads the columns of a job, has every row randomized, the reports summed up, and shuffled
+where they leave, and gives back an ``Outcome``. Local engines read batches of rows; all else is the
+same for them.
 """
 
 from __future__ import annotations
@@ -64,11 +65,11 @@ class Engine(ABC):
 
     @abstractmethod
     def run(self, job: Job, settings: Settings) -> Outcome:
-        """Randomize the job's column, shuffle the reports, and sum them up."""
+        """Randomize the job's column, sum the reports up, and shuffle those that leave."""
 
 
 class LocalEngine(Engine):
-    """On this machine: blocks of rows in order, reports through the shuffler, then sums."""
+    """On this machine: blocks of rows in order."""
 
     @property
     def untyped(self) -> bool:
@@ -80,55 +81,32 @@ class LocalEngine(Engine):
         """Rows in the order of the table; of several columns as structs."""
 
     def run(self, job: Job, settings: Settings) -> Outcome:
-        """Randomize block by block, shuffle out of core, aggregate what the shuffler releases.
+        """Randomize and sum up block by block; shuffle the reports where they leave.
 
-        With a seed the sums are formed block by block before shuffling, which changes none of
-        them: then they are equal on every engine to the last bit.
+        Sums do not depend on the order: where no reports are written nothing is shuffled.
         """
         if self.untyped:
             job = replace(job, column=job.column.of_text())
-        total = Outcome()
+        total, path = Outcome(), settings.reports
         with settings.shuffler() as shuffler:
             for block, rows in enumerate(in_blocks(self.arrays(job.column.names, settings))):
                 reports, left_out = job.reports(rows, block)
                 total = total + left_out
-                if job.seed is not None and len(reports):
+                if len(reports):
                     total = total + job.outcome(reports)
-                shuffler.add(reports)
+                if path is not None:
+                    shuffler.add(reports)
                 settings.tell(len(rows))
             settings.enough(total.users)
-            released = leave(job, shuffler.batches(), settings.reports, total.users)
-        return total + released if job.seed is None else total
+            if path is not None:
+                leave(job, shuffler.batches(), path, total.users)
+        return total
 
 
-def leave(job: Job, shuffled: Iterable[np.ndarray], path: Path | None, users: int) -> Outcome:
-    """Sum shuffled reports as they pass, and write them to their file where one is wanted.
-
-    Parameters
-    ----------
-    job : Job
-        What made them.
-    shuffled : iterable of ndarray
-        Batches of reports in uniformly random order.
-    path : Path or None
-        The file, which is there whole or not at all.
-    users : int
-        How many users there are, for the file's metadata.
-    """
-    total = Outcome()
-
-    def passing() -> Iterator[np.ndarray]:
-        nonlocal total
-        for reports in shuffled:
-            total = total + job.outcome(reports)
-            yield reports
-
-    if path is None:
-        for _ in passing():
-            pass
-    else:
-        write_reports(path, passing(), job.mechanism, job.column.about() | {"users": users})
-    return total
+def leave(job: Job, shuffled: Iterable[np.ndarray], path: Path, users: int) -> None:
+    """Write batches of shuffled reports to a file, which is there whole or not at all."""
+    about = job.column.about() | {"users": users}
+    write_reports(path, iter(shuffled), job.mechanism, about)
 
 
 def in_one(batch: pa.RecordBatch) -> pa.Array:

@@ -85,10 +85,12 @@ class SparkEngine(Engine):
         finally:
             _remove(session, keyed)
         reports = session.read.parquet(shuffled)
+        total = _reduced(_unpickled(reports.mapInArrow(_summing(job), _PICKLED).rdd))
         if settings.reports is None:
-            return left_out + _reduced(_unpickled(reports.mapInArrow(_summing(job), _PICKLED).rdd))
+            return left_out + total
         batches = _unpickled(reports.mapInArrow(_batching(job), _PICKLED).rdd).toLocalIterator()
-        return left_out + leave(job, batches, settings.reports, left_out.users)
+        leave(job, batches, settings.reports, left_out.users)
+        return left_out + total
 
 
 @contextlib.contextmanager
