@@ -9,7 +9,7 @@ b = (1 - theta)/(1 - kappa).  Triples (x0, x1, x) that span the interval are eno
 
 Between two places of a grid the gain of (A) and (B) is a mixture of those at the places, stretched
 about its mean, and of a remainder (Lemma 6.5); the law of (C) is a mixture of slightly smaller laws
-(Lemma 6.2).  Grids, cells and stretches are proposals: any valid ones give a bound.
+(Theorem 6.3).  Grids, cells and stretches are proposals: any valid ones give a bound.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ def _smaller(
 ) -> Label:
     """A type of row (C), (1, 0, x) or (0, 1, x): the labelled part is (1 - kappa) k f_x.
 
-    k is that of Lemma 6.2 and Remark 9.4.  Of normal noise gains rise without bound on one side:
+    k is that of Theorem 6.3.  Of normal noise gains rise without bound on one side:
     there the part ends somewhat beyond the last edge, and gains are cut; beyond the first edge on
     the other side they are negative and nothing is labelled.
     """
@@ -289,7 +289,7 @@ def _smaller(
 
 
 def _shrink(at: Outputs, x: float, step: arb) -> Shrink:
-    """k <= e^(-(h (|y - x| + h)/sigma^2)^2/8) for all y of a cell (Remark 9.4)."""
+    """k <= e^(-(h (|y - x| + h)/sigma^2)^2/8) for all y of a cell (Theorem 6.3)."""
 
     def k(left: float, right: float) -> arb:
         far = abs(arb(left) - x).max(abs(arb(right) - x)) + step
