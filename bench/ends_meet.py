@@ -26,7 +26,6 @@ USERS = (10**4, 10**6)
 MECHANISMS: tuple[sd.Randomizer, ...] = (
     sd.BinaryRR(eps0=2.0),
     sd.BinaryRR(eps0=4.0),
-    sd.Duchi(eps0=4.0),
     sd.KRR(k=10, eps0=4.0),
     sd.BLH(domain=100, eps0=2.0),
     sd.BLH(domain=100, eps0=4.0),
@@ -37,7 +36,6 @@ MECHANISMS: tuple[sd.Randomizer, ...] = (
     sd.SubsetSelection(d=16, eps0=2.0),
     sd.HadamardResponse(domain=10, eps0=2.0),
     sd.DiscreteLaplace(top=10, eps0=4.0),
-    sd.DiscreteLaplace(top=100, eps0=4.0),
     sd.Laplace(eps0=2.0),
     sd.Laplace(eps0=4.0),
     sd.Gaussian(sigma=2.0),
@@ -48,7 +46,6 @@ MECHANISMS: tuple[sd.Randomizer, ...] = (
     sd.Staircase(eps0=2.0),
     sd.SamplingRAPPOR(d=20, s=3, eps0=2.0),
     sd.PCKVGRR(domain=10, s=8, eps0=2.0),
-    sd.Wheel(domain=100, s=1, eps0=2.0),
     sd.Hierarchy(domain=256, eps0=2.0),
     sd.Joint([sd.RAPPOR(d=10, eps0=1.0)] * 2),
     sd.PoissonSubsample(sd.RAPPOR(d=10, eps0=2.0), rate=0.5),

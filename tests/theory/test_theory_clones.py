@@ -139,7 +139,7 @@ def test_repaired_variation_ratio_on_random_channels(seed):
         ends = [bound(repaired(p, v, q, a), n) for v in grid]
         assert true <= ends[0]
         assert ends == sorted(ends)
-        assert ends[0] <= bound(repaired(p, beta, 2 * q, a), n)  # Remark 5.8
+        assert ends[0] <= bound(repaired(p, beta, 2 * q, a), n)
         assert true <= bound(repaired(None, beta, q, a), n)
         assert mean(repaired(p, beta, q, a)) == 1 - a == mean(repaired(None, beta, q, a))
 

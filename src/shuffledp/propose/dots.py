@@ -4,9 +4,9 @@ A chord over a panel of length d at a loss l is above the curve by a^2 h''(a) d^
 and a^2 h''(a) is the density p of the round's loss there. Composed with the other rounds, whose
 losses add up to a density p_o, that excess adds to delta(eps)
 
-    (d^2/12) int [ p(l) p_o(eps - l) + p(-l) p_o(eps + l) ] dl
+    (d^2/12) int [ p(l) p_o(eps - l) + p(-l) p_o(eps + l) ] dl,
 
-(docs/theory-composition.md, section 2.6). It is least where all panels add alike.
+by parts twice. Their sum is least where all panels add alike.
 """
 
 from __future__ import annotations
