@@ -18,7 +18,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullFormatter
 
 from shuffledp._check import exact
 from shuffledp.bound import Bound, outward, shown_end
@@ -29,6 +28,7 @@ from shuffledp.drawing.bands import (
     MARKERS,
     band,
     batch_label,
+    draw_dots,
     height,
     over_n,
     tidy,
@@ -40,7 +40,7 @@ from shuffledp.outputs import writing
 
 if TYPE_CHECKING:
     # A curve needs matplotlib alone; where there is an account, deployment files are read already.
-    from shuffledp.deployment import Account, CrowdAccount, Curve
+    from shuffledp.deployment import Account, Curve
 
 SUFFIXES = (".png", ".svg", ".pdf")
 _FOLD, _TITLE = 40, 64  # characters in a line
@@ -115,7 +115,7 @@ def account_figure(account: Account, curve: Curve, *, label: str) -> Figure:
         The randomizer in a few words.
     """
     target = account.deployment.target
-    quantity = account.situations[0].bound.quantity
+    quantity = account.answers[0].bound.quantity
     unit = account.deployment.unit
     figure, axes = _blank(account.deployment.title, quantity, over=batch_label(unit))
     handles = band(axes, list(curve.n), curve.bounds, colour=COLOURS[0])
@@ -133,38 +133,32 @@ def account_figure(account: Account, curve: Curve, *, label: str) -> Figure:
     return figure
 
 
-def crowd_figure(account: CrowdAccount, *, labels: Sequence[str]) -> Figure:
-    """eps (or delta) of each group's members, from their own group alone to all groups together.
+def crowd_figure(account: Account, *, labels: Sequence[str]) -> Figure:
+    """eps (or delta) of each group's members, a line a group: both ends, and without a shuffler.
 
     Parameters
     ----------
-    account : CrowdAccount
+    account : Account
         The crowd's own numbers.
     labels : sequence of str
         Each group's mechanism in a few words.
     """
-    quantity = account.bounds[0].quantity
-    figure, axes = _blank(account.deployment.title, quantity, over="n")
-    axes.set_xlabel("messages among which a member's is hidden, n (users)")
-    handles = []
-    for k, (member, own) in enumerate(zip(account.members, account.own, strict=True)):
-        now = member.situations[0]
-        ns = [member.deployment.population.users, now.n]
-        heights = [height(bound, up=True) for bound in (own, now.bound)]
-        low = height(now.bound, up=False)
-        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
-        style: dict[str, Any] = {"marker": marker, "mec": "black", "ms": 7, "lw": 1.5}
-        (line,) = axes.plot(ns, heights, color=colour, ls=DASHES[k % len(DASHES)], **style)
-        if not math.isnan(low) and not math.isnan(heights[1]):
-            axes.plot([now.n] * 2, [low, heights[1]], color="black", lw=1.3, marker="_", zorder=5)
-        line.set_label(f"group {k}, {labels[k]}:\n{_ends(now.bound)}")
-        handles.append(line)
-    axes.margins(x=0.08, y=0.15)
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    target = account.deployment.target
-    word = "delta" if target.quantity == "epsilon" else "eps"
-    words = "left: the users of the own mechanism alone; right: all groups"
-    _legend(figure, handles, f"{word} = {exact(target.value)}\n{words}")
+    hidden = [one.bound for one in account.answers if not one.setting.failed]
+    alone = [one.bound for one in account.answers if one.setting.failed]
+    ends = {
+        "upper end": ([one.upper for one in hidden], "o"),
+        "lower end": ([one.lower for one in hidden], "D"),
+        "no shuffler, upper end": ([one.upper for one in alone], "s"),
+    }
+    series = [
+        (label, [x if 0.0 < x < math.inf else math.nan for x in values], marker)
+        for label, (values, marker) in ends.items()
+    ]
+    names = [f"group {k}, {label}" for k, label in enumerate(labels)]
+    unit = " (nats)" if hidden[0].quantity == "epsilon" else ""
+    xlabel = f"central {_ends_word(hidden[0])}{unit} at {_at_words(account)}"
+    figure = picture(lambda ax: draw_dots(ax, [*map(_folded, names)], series, xlabel=xlabel))
+    _title(figure.axes[0], account.deployment.title)
     return figure
 
 
@@ -175,14 +169,14 @@ def comparison_figure(accounts: Sequence[Account], curves: Sequence[Curve]) -> F
         raise ParameterError("targets: wanted all delta or all epsilon, to draw them in one figure")
     units = {account.deployment.unit for account in accounts}
     unit = units.pop() if len(units) == 1 else "users"
-    quantity = accounts[0].situations[0].bound.quantity
+    quantity = accounts[0].answers[0].bound.quantity
     figure, axes = _blank("Deployments compared", quantity, over=batch_label(unit))
     handles: list[Any] = []
     for i, (account, curve) in enumerate(zip(accounts, curves, strict=True)):
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
         dashes = DASHES[i % len(DASHES)]
         band(axes, list(curve.n), curve.bounds, colour=colour, dashes=dashes)
-        now = account.situations[0]
+        now = account.answers[0]
         top = height(now.bound, up=True)
         axes.plot(
             [now.n],
@@ -226,9 +220,9 @@ def _blank(title: str, quantity: str, *, over: str) -> tuple[Figure, Axes]:
 
 
 def _local_line(axes: Axes, account: Account) -> list[Any]:
-    failed = account.failed
-    level = account.eps0
-    who = "no aggregator" if failed.name == "aggregator fails" else "no shuffler"
+    failed = next(one for one in account.one_round if one.setting.failed)
+    (level,) = account.eps0
+    who = "no shuffler" if failed.setting.sums is None else "no aggregator"
     label = f"{who}: eps0 = {outward(level, up=True)}"
     if not math.isfinite(level):
         if not math.isfinite(failed.bound.upper):
@@ -240,7 +234,7 @@ def _local_line(axes: Axes, account: Account) -> list[Any]:
 
 def _marks(axes: Axes, account: Account) -> list[Any]:
     """The deployment and its minimum batch: a bar from end to end, the mark at the upper one."""
-    from shuffledp.deployment.accounting import MINIMUM, NOW
+    from shuffledp.deployment.setting import MINIMUM, NOW
 
     found = []
     for name, marker, face in ((NOW, "o", COLOURS[0]), (MINIMUM, "s", "white")):
@@ -258,9 +252,10 @@ def _marks(axes: Axes, account: Account) -> list[Any]:
         words = f"{title}, n = {situation.n:,}:\n{_ends(situation.bound)}"
         if situation.published is not None:
             words += f"\n(published theorems: {_upper(situation.published)})"
-        if situation.composed is not None:
-            rounds = account.deployment.accounting.rounds
-            words += f"\nafter all {rounds:,} rounds: {_upper(situation.composed)}"
+        rounds = account.deployment.accounting.rounds
+        composed = account.named(name, rounds=rounds)
+        if rounds > 1 and composed is not None:
+            words += f"\nafter all {rounds:,} rounds: {_upper(composed.bound)}"
         mark.set_label(words)
         found.append(mark)
     return found + _published_marks(axes, account)
@@ -268,7 +263,7 @@ def _marks(axes: Axes, account: Account) -> list[Any]:
 
 def _published_marks(axes: Axes, account: Account) -> list[Any]:
     """What published theorems alone give, where the upper end rests on one that is not."""
-    found = [s for s in account.situations if s.published is not None and s is not account.failed]
+    found = [s for s in account.one_round if s.published is not None and not s.setting.failed]
     heights = [height(s.published or s.bound, up=True) for s in found]
     if not found or any(math.isnan(h) for h in heights):
         return []
@@ -284,8 +279,11 @@ def _ends(bound: Bound) -> str:
 
 
 def _upper(bound: Bound) -> str:
-    word = "eps" if bound.quantity == "epsilon" else "delta"
-    return f"{word} <= {_number(bound, up=True)}"
+    return f"{_ends_word(bound)} <= {_number(bound, up=True)}"
+
+
+def _ends_word(bound: Bound) -> str:
+    return "eps" if bound.quantity == "epsilon" else "delta"
 
 
 def _number(bound: Bound, *, up: bool) -> str:

@@ -412,8 +412,8 @@ def test_deployments_and_certificates(tmp_path, rounds):
     deployment = load(source)
     made = account(deployment.deployment)
     relation = Records((Records((REPLACEMENT,) * 2, 1), REPLACEMENT), 2)
-    for situation in made.situations:
-        for bound in (situation.bound, situation.published, situation.composed):
+    for answer in made.answers:
+        for bound in (answer.bound, answer.published):
             assert bound is None or bound.relation == relation
     written = issue(deployment, made)
     assert all(claim.relation == relation.to_dict() for claim in written.claims)

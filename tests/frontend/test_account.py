@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from shuffledp import ParameterError
 from shuffledp.cli import main
 from shuffledp.deployment import account, json_schema, load
-from shuffledp.deployment.accounting import situations
 from shuffledp.deployment.files import parse
+from shuffledp.deployment.setting import situations
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GOOD = {
@@ -98,13 +98,13 @@ def test_users_who_dropped_out_are_in_no_shard():
 
 def test_published_bound_is_given_where_it_differs():
     table = {**GOOD, "randomizer": {"name": "generic", "eps0": 2.0, "adaptive": True}}
-    for s in account(parse(table, where="f")).situations[:2]:
+    for s in account(parse(table, where="f")).answers[:2]:
         assert s.published is not None
         assert s.published.upper > s.bound.upper
         assert any("history" in words for words in s.bound.assumptions)
     only = account(parse({**table, "accounting": {"trust": "published"}}, where="f"))
-    assert only.situations[0].published is None
-    assert only.situations[0].bound.upper_theorem.provenance == "published"
+    assert only.answers[0].published is None
+    assert only.answers[0].bound.upper_theorem.provenance == "published"
 
 
 BAD = [

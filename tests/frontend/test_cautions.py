@@ -13,8 +13,9 @@ from shuffledp.certificate import Release, issue
 from shuffledp.certificate.members import Ends
 from shuffledp.cli import main
 from shuffledp.deployment import DeploymentFile, account
-from shuffledp.deployment.accounting import Account, Situation
+from shuffledp.deployment.accounting import Account, Answer
 from shuffledp.deployment.files import parse
+from shuffledp.deployment.setting import settings_of
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.review import BY_DEFAULT, NAMES, cautions, check_names, judged, verdict_of
 
@@ -44,16 +45,12 @@ def claimed(table, now, failed=(0.5, 0.9), minimum=None):
     """A certificate with these ends, whatever the mechanism would give."""
     deployment = parse(table, where="t.toml")
     quantity = deployment.target.quantity
-    ends = [
-        ("now", 300, now),
-        ("minimum batch", 100, minimum or now),
-        ("shuffler fails", 1, failed),
-    ]
-    situations = [
-        Situation(name, n, "how", bound(quantity, low, high), None) for name, n, (low, high) in ends
+    ends = {"now": now, "minimum batch": minimum or now, "shuffler fails": failed}
+    answers = [
+        Answer(one, bound(quantity, *ends[one.situation])) for one in settings_of(deployment)
     ]
     source = DeploymentFile(Path("t.toml"), "a" * 64, deployment)
-    return issue(source, Account(deployment, 1.0, tuple(situations)))
+    return issue(source, Account(deployment, (1.0,), tuple(answers)))
 
 
 def bound(quantity, low, high):

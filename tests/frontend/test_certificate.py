@@ -85,7 +85,7 @@ def test_numbers_come_back_bit_for_bit(krr):
     certificate = read(krr)
     assert to_json(certificate) == krr.read_text()
     deployment = load(krr.with_name("k-rr.toml"))
-    bound = account(deployment.deployment).situations[0].bound
+    bound = account(deployment.deployment).answers[0].bound
     upper, lower = certificate.members[0].ends[0].claims
     assert (upper.value, lower.value) == (bound.upper, bound.lower)
     assert certificate.deployment.sha256 == deployment.sha256

@@ -12,7 +12,7 @@ from frontend.edits import at, caught, outcome, place, resigned
 from frontend.test_every_field import IN_THE_FILE, weaker
 from shuffledp.certificate import issue, read, recompute, to_dict
 from shuffledp.certificate.verifier import not_checked, verify
-from shuffledp.deployment import account_crowd, load, model
+from shuffledp.deployment import account, load, model
 from shuffledp.population.crowd import LARGEST_GROUPS
 
 # (groups as (users, randomizer), target, accounting)
@@ -66,7 +66,7 @@ def made(tmp_path_factory):
             path = tmp_path_factory.mktemp("crowd") / "deployment.toml"
             path.write_text(text(kind))
             source = load(path, groups=True)
-            found = issue(source, account_crowd(source.deployment))
+            found = issue(source, account(source.deployment))
             known[kind] = path, to_dict(found)
         return known[kind][0], copy.deepcopy(known[kind][1])
 
@@ -301,7 +301,7 @@ def test_what_the_words_say_is_so_for_all_data_sets(users, epsilon, tmp_path):
     path, out = tmp_path / "six.toml", tmp_path / "six.json"
     path.write_text(SMALL.format(users=users, epsilon=epsilon))
     source = load(path, groups=True)
-    out.write_text(json.dumps(to_dict(issue(source, account_crowd(source.deployment)))))
+    out.write_text(json.dumps(to_dict(issue(source, account(source.deployment)))))
     assert not caught(verify(out, deployment=path))
     content = json.loads(out.read_text())
     printed = [

@@ -32,7 +32,7 @@ def words_of(figure):
 
 def curve_of(found, *, lower):
     """Two points, the lower end a share of the upper one."""
-    now = found.situations[0]
+    now = found.answers[0]
     low = replace(now.bound, lower=now.bound.upper * lower)
     far = replace(low, upper=low.upper / 8.0, lower=low.lower / 8.0)
     return Curve((now.n, 64 * now.n), (low, far), (), ())

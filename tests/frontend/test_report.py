@@ -19,7 +19,6 @@ from frontend.parts import of_round, situations
 from shuffledp.certificate import issue, to_json
 from shuffledp.cli import main
 from shuffledp.deployment import Curve, Deployment, DeploymentFile, account
-from shuffledp.deployment.accounting import at_target
 from shuffledp.deployment.files import parse
 from shuffledp.plots import account_figure, svg
 from shuffledp.review import Entry, Verified, cautions, report, to_html, to_markdown
@@ -69,7 +68,9 @@ def drawn(found):
 def points(content):
     deployment = Deployment.model_validate_json(content)
     ns = (20, 36, 90, 324, 1000)
-    bounds = tuple(at_target(deployment, deployment.accountant(n, rtol=1e-2)) for n in ns)
+    of = deployment.accountant(1, rtol=1e-2).among
+    target = deployment.target
+    bounds = tuple(of(n).bound(target.quantity, target.value) for n in ns)
     return Curve(ns, bounds, ns[1:], bounds[:-1])
 
 

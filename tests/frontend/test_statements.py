@@ -96,10 +96,9 @@ def test_a_certificate_says_what_the_account_says(kind):
     (members,) = certificate.members
     checked = 0
     for claim in certificate.claims:
-        situation = found.named(claim.situation)
-        bound = situation.bound if claim.rounds == 1 else situation.composed
-        if claim.trust != found.deployment.accounting.trust:
-            bound = situation.published if claim.rounds == 1 else situation.composed_published
+        answer = found.named(claim.situation, rounds=claim.rounds)
+        own = claim.trust == found.deployment.accounting.trust
+        bound = answer.bound if own else answer.published
         if claim.nothing:
             continue
         theorem = bound.upper_theorem if claim.end == "upper" else bound.lower_theorem

@@ -12,8 +12,8 @@ from shuffledp.certificate import issue, to_dict
 from shuffledp.certificate.composed import values_hold
 from shuffledp.certificate.model import Claim
 from shuffledp.certificate.recompute import curve_of
-from shuffledp.certificate.setting import settings_of
 from shuffledp.deployment import Deployment, account, load
+from shuffledp.deployment.setting import settings_of
 
 KINDS = {
     "channel": "matrix = [[0.7, 0.3], [0.2, 0.8]]",

@@ -98,7 +98,7 @@ def test_without_a_shuffler_only_the_coins_of_the_data_message_protect(tmp_path)
     for kind, eps0 in (("pure-dump", math.inf), ("cheu-zhilyaev", 2 * math.log(9))):
         (tmp_path / "d.toml").write_text(text_of(kind), encoding="utf-8")
         found = account(load(tmp_path / "d.toml").deployment)
-        assert found.eps0 == pytest.approx(eps0)
+        assert found.eps0 == pytest.approx((eps0,))
         assert found.named("shuffler fails").bound.upper == pytest.approx(eps0)
         assert found.named("now").n == 1800
 

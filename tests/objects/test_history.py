@@ -121,7 +121,7 @@ def test_no_class_has_a_cached_property():
     What is made on the way to one number, one verdict or one run is neither.
     """
     found = []
-    workers = ("arithmetic", "bounds", "kernel", "propose", "certificate.setting", "protocol.jobs")
+    workers = ("arithmetic", "bounds", "kernel", "propose", "deployment.setting", "protocol.jobs")
     engine = tuple(f"shuffledp.{name}" for name in workers)
     for module in pkgutil.walk_packages(sd.__path__, "shuffledp."):
         if module.name.endswith("__main__") or module.name.startswith(engine):

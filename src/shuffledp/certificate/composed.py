@@ -17,8 +17,8 @@ from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Report, Verdict
 from shuffledp.certificate.curves import Answer, Curve, compared
 from shuffledp.certificate.model import Claim, Witness
-from shuffledp.certificate.setting import Setting
 from shuffledp.certificate.widened import Target
+from shuffledp.deployment.setting import Setting
 from shuffledp.errors import NotCertified
 from shuffledp.rounds import LossPair, stated_above, stated_below
 from shuffledp.rounds.total import Total

@@ -18,11 +18,9 @@ from shuffledp.bounds.stealing_claims import StealingClaims
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.model import FreeNumbers, Witness
-from shuffledp.certificate.setting import (
-    Setting,
-)
 from shuffledp.certificate.widened import Target
 from shuffledp.certificate.witness import JUMP
+from shuffledp.deployment.setting import Setting
 from shuffledp.errors import NotCertified, ParameterError
 
 __all__ = [

@@ -10,12 +10,12 @@ from shuffledp.certificate.checks import SILENT, Check, Report, said
 from shuffledp.certificate.composed import adds_up, basic, composed, logs_of
 from shuffledp.certificate.curves import Answer
 from shuffledp.certificate.files import first_difference
-from shuffledp.certificate.grounds import grounds_of
+from shuffledp.certificate.grounds import LOCAL, grounds_of
 from shuffledp.certificate.model import Claim
 from shuffledp.certificate.recompute import curve_of, left_over
-from shuffledp.certificate.setting import LOCAL, Setting
 from shuffledp.certificate.widened import Target, one_user
 from shuffledp.certificate.witness import witness_fault
+from shuffledp.deployment.setting import Setting
 from shuffledp.deployment.widened import shuffler_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.sources import Family

@@ -14,27 +14,35 @@ from shuffledp.amplification.analyses import analysis_named
 from shuffledp.amplification.rounds import NO_SINGLE_PAIR
 from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.bound import Bound
-from shuffledp.certificate.setting import (
-    CROWD_COMMON,
-    CROWD_DATASET,
-    CROWD_STEALING,
-    LOCAL,
-    NORMAL,
-    OF_ALL,
-    SUMS,
-    SUMS_DATASET,
-    SUMS_LOCAL,
-    Crowd,
-    Setting,
-)
+from shuffledp.deployment.setting import Setting
 from shuffledp.deployment.widened import dressed
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.sources import Family
+from shuffledp.population.member import Member
 from shuffledp.statements import say
 from shuffledp.theorems import Theorem
 from shuffledp.views.sums import Sums
 
-__all__ = ["Grounds", "grounds_of"]
+__all__ = [
+    "CROWD_COMMON",
+    "CROWD_DATASET",
+    "CROWD_STEALING",
+    "LOCAL",
+    "NORMAL",
+    "OF_ALL",
+    "SUMS",
+    "SUMS_DATASET",
+    "SUMS_LOCAL",
+    "Grounds",
+    "grounds_of",
+]
+
+LOCAL = "local"
+SUMS, SUMS_DATASET = "sums", "sums-dataset"
+SUMS_LOCAL, NORMAL = "sums-local", "sum-of-normals"
+CROWD_STEALING, CROWD_COMMON, CROWD_DATASET = "crowd-stealing", "common-blanket", "crowd-dataset"
+# Ends of a crowd that rest on all groups.
+OF_ALL = (CROWD_STEALING, CROWD_COMMON, CROWD_DATASET)
 
 
 class Grounds(NamedTuple):
@@ -165,8 +173,7 @@ def _of_sums(sums: Sums, end: str, analysis: str) -> Grounds | None:
     return None if theorem is None else Grounds(theorem, words)
 
 
-def _of_crowd(setting: Setting, crowd: Crowd, end: str, analysis: str) -> Grounds | None:
-    member = crowd.member
+def _of_crowd(setting: Setting, member: Member, end: str, analysis: str) -> Grounds | None:
     if analysis in OF_ALL:
         theorem = {
             CROWD_STEALING: theorems.CROWD_STEALING,

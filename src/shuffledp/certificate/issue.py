@@ -20,11 +20,10 @@ from shuffledp.certificate.model import (
     Witness,
     signed,
 )
-from shuffledp.certificate.setting import Setting, settings_of
 from shuffledp.certificate.witness import needs
-from shuffledp.deployment.accounting import Account
-from shuffledp.deployment.crowds import CrowdAccount
+from shuffledp.deployment.accounting import Account, Answer
 from shuffledp.deployment.files import DeploymentFile
+from shuffledp.deployment.setting import Setting
 
 __all__ = ["issue"]
 
@@ -33,7 +32,7 @@ _PLAIN = {"swap": False}
 
 
 def issue(
-    source: DeploymentFile, account: Account | CrowdAccount, *, release: Release | None = None
+    source: DeploymentFile, account: Account, *, release: Release | None = None
 ) -> Certificate:
     """The certificate of a deployment file that was accounted for.
 
@@ -41,23 +40,19 @@ def issue(
     ----------
     source : DeploymentFile
         The file, for its name and hash.
-    account : Account or CrowdAccount
+    account : Account
         What was computed for it.
     release : Release, optional
         Of a run: the table of estimates that this is the certificate of.
     """
-    claims = [
-        claim
-        for setting in settings_of(account.deployment)
-        for claim in _claims(setting, account.members[setting.group])
-    ]
+    claims = [claim for answer in account.answers for claim in _claims(answer)]
     content = account.deployment
     return signed(
         Certificate(
             format=FORMAT,
             shuffledp_version=__version__,
             deployment=Source(file=source.path.name, sha256=source.sha256, content=content),
-            local_guarantees=[_finite(one.eps0) for one in account.members],
+            local_guarantees=[_finite(eps0) for eps0 in account.eps0],
             claims=claims,
             release=release,
             checksum="",
@@ -65,22 +60,14 @@ def issue(
     )
 
 
-def _claims(setting: Setting, account: Account) -> Iterator[Claim]:
+def _claims(answer: Answer) -> Iterator[Claim]:
     """Both ends, and the upper one that published theorems give where it is another."""
-    found = account.named(setting.situation)
-    if found is None:
-        raise ValueError(f"situation = {setting.situation!r}: wanted one of the account")
-    once = setting.rounds == 1
-    bound, published = (
-        (found.bound, found.published) if once else (found.composed, found.composed_published)
-    )
-    if bound is None:
-        raise ValueError("account: wanted the ends after all rounds")
+    setting, bound = answer.setting, answer.bound
     trust = setting.one.accounting.trust
     yield _claim(setting, bound, "upper", trust)
     yield _claim(setting, bound, "lower", trust)
-    if published is not None and math.isfinite(bound.upper):
-        yield _claim(setting, published, "upper", "published")
+    if answer.published is not None and math.isfinite(bound.upper):
+        yield _claim(setting, answer.published, "upper", "published")
 
 
 def _claim(setting: Setting, bound: Bound, end: Literal["upper", "lower"], trust: Trust) -> Claim:

@@ -8,8 +8,8 @@ from typing import Any
 
 from shuffledp.bound import shown_end
 from shuffledp.certificate.grounds import grounds_of
-from shuffledp.certificate.setting import Setting, settings_of
 from shuffledp.deployment.model import Deployment
+from shuffledp.deployment.setting import Setting, settings_of
 
 # Significant digits of an end.
 _DIGITS = {"epsilon": 6, "delta": 4}

@@ -28,25 +28,24 @@ from shuffledp.certificate.curves import (
     Guarantee,
     Stolen,
 )
-from shuffledp.certificate.model import Claim, Witness
-from shuffledp.certificate.setting import (
+from shuffledp.certificate.grounds import (
     CROWD_COMMON,
     CROWD_STEALING,
     LOCAL,
     NORMAL,
     OF_ALL,
     SUMS_LOCAL,
-    Crowd,
-    Deployed,
-    Setting,
 )
+from shuffledp.certificate.model import Claim, Witness
 from shuffledp.certificate.widened import Target
 from shuffledp.certificate.witness import DATASET, EXACT, EXACT_LOWER, JUMP, STEALING, place
+from shuffledp.deployment.setting import Deployed, Setting
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.crowd_sum import Free
 from shuffledp.laws.pairs import Pair, dataset_pair, message_pair
 from shuffledp.laws.sources import Family
 from shuffledp.multimessage import MultiMessage
+from shuffledp.population.member import Member
 from shuffledp.randomizers import KRR, BinaryRR, Gaussian, Randomizer
 from shuffledp.rounds.gaussian import delta_gaussian, enclosed
 from shuffledp.views.datasets import local_guarantee
@@ -290,9 +289,11 @@ def log_delta_normal(mechanism: Gaussian, *, n: int, rounds: int, epsilon: float
     return found.low, found.high
 
 
-def _of_crowd(crowd: Crowd, witness: Witness) -> Curve:
+def _of_crowd(crowd: Member, witness: Witness) -> Curve:
     """What rests on all groups."""
     kind, k, groups = crowd.kind, crowd.victim, crowd.groups
+    if kind is None:
+        raise NotCertified("a crowd whose groups' messages are of different sets")
     if witness.analysis == CROWD_STEALING:
         free = [
             (

@@ -17,9 +17,9 @@ from shuffledp.certificate.checks import CITED, SILENT, Check, Checks, Report, o
 from shuffledp.certificate.decide import check_claim, guarantee_check
 from shuffledp.certificate.files import first_difference, read
 from shuffledp.certificate.model import Certificate, Claim, checksum, to_dict
-from shuffledp.certificate.setting import Setting, settings_of
 from shuffledp.deployment.files import load
 from shuffledp.deployment.model import Deployment
+from shuffledp.deployment.setting import Setting, settings_of
 
 __all__ = ["CITED", "Check", "Checks", "not_checked", "verify"]
 

@@ -8,18 +8,18 @@ from typing import Any
 
 from shuffledp.ball.groups import Kind
 from shuffledp.ball.record import Definition
-from shuffledp.certificate.model import Claim, FreeNumbers, Witness
-from shuffledp.certificate.setting import (
+from shuffledp.certificate.grounds import (
     CROWD_COMMON,
     CROWD_DATASET,
     CROWD_STEALING,
     LOCAL,
     NORMAL,
     SUMS_LOCAL,
-    Crowd,
-    Setting,
 )
+from shuffledp.certificate.model import Claim, FreeNumbers, Witness
 from shuffledp.deployment.model import GENERIC
+from shuffledp.deployment.setting import Setting
+from shuffledp.population.member import Member
 
 __all__ = ["DATASET", "EXACT", "EXACT_LOWER", "JUMP", "STEALING", "needs", "place", "witness_fault"]
 
@@ -86,8 +86,9 @@ def witness_fault(setting: Setting, claim: Claim, witness: Witness) -> str:
     given = {key for key in Witness.model_fields if getattr(witness, key) is not None}
     for key in sorted((given - {"analysis"}) ^ wanted):
         return f"witness.{key}: wanted {'some' if key in wanted else 'none'}"
-    if setting.crowd is not None and witness.analysis in _CROWD:
-        return _crowd_fault(setting.crowd, witness)
+    crowd = setting.crowd
+    if crowd is not None and crowd.kind is not None and witness.analysis in _CROWD:
+        return _crowd_fault(crowd, crowd.kind, witness)
     if setting.sums is not None:
         return ""
     return _data_set_fault(setting, witness) or _free_fault(setting.source, witness)
@@ -151,8 +152,8 @@ def _names_fault(
     return ""
 
 
-def _crowd_fault(crowd: Crowd, witness: Witness) -> str:
-    kind, k = crowd.kind, crowd.victim
+def _crowd_fault(crowd: Member, kind: Kind, witness: Witness) -> str:
+    k = crowd.victim
     sizes = [users - (i == k) for i, (_, users) in enumerate(crowd.groups)]
     if witness.free is not None:
         fault = _names_fault(witness.free, len(kind.pairs[k]), _CROWD_NAMES, ())

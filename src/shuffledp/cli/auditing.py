@@ -131,7 +131,7 @@ def _mechanism_of(claimed: Any) -> Any:
 
 def messages_of(claimed: Any) -> int | None:
     """Messages of the shuffle to which an audit of a deployment is lifted; None: to none."""
-    from shuffledp.deployment.accounting import situations
+    from shuffledp.deployment.setting import situations
 
     # Who sees sums sees no messages: what a shuffle of them shows says nothing of the deployment.
     # Nor does one of uniform orders where another shuffler is declared, or several users change.

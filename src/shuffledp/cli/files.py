@@ -32,7 +32,7 @@ from shuffledp.cli.review import (
     verify_text,
     warned,
 )
-from shuffledp.cli.text import end_text, print_json, say_unshown
+from shuffledp.cli.text import print_json, say_unshown
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
 from shuffledp.outputs import Outputs
@@ -278,8 +278,7 @@ def _account_for(
 ) -> _Done:
     deployments, certificates = load_deployment(), load_certificate()
     crowd = bool(source.deployment.group)
-    make = deployments.account_crowd if crowd else deployments.account
-    found = make(source.deployment, report=tell)
+    found = deployments.account(source.deployment, report=tell)
     curve = deployments.curve_over_n(found, report=tell) if draw and not crowd else None
     certificate = certificates.issue(source, found)
     said = verify_text(certificates.to_json(certificate), source, tell) if verified else None
@@ -354,9 +353,8 @@ def report_of(text: str, *, stem: str) -> tuple[str, str, str]:
             raise ParameterError(str(error).removeprefix(f"{path}: ")) from None
         done = _account_for(source, (), draw=True, verified=False, tell=lambda _: None)
     entry = _entry(done, "report.html", None, frozenset())
-    now = done.account.situations[0]
-    upper = end_text(now.composed or now.bound, up=True, digits=8)
     rounds = source.deployment.accounting.rounds
+    upper = done.certificate.members[0].all_rounds[0].shown("upper", digits=8)
     line = "no finite upper end" if upper == "none" else f"eps <= {upper} nats"
     line += f" after {rounds:,} rounds" if rounds > 1 else ""
     return report_text("report.html", [entry]), done.text, line

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from shuffledp.deployment.accounting import Account, Curve, Situation, account, curve_over_n
-from shuffledp.deployment.crowds import CrowdAccount, account_crowd
+from shuffledp.deployment.accounting import Account, Answer, Curve, account, curve_over_n
 from shuffledp.deployment.files import DeploymentFile, load, parse
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.schema import json_schema
 
 __all__ = [
     "Account",
-    "CrowdAccount",
+    "Answer",
     "Curve",
     "Deployment",
     "DeploymentFile",
-    "Situation",
     "account",
-    "account_crowd",
     "curve_over_n",
     "json_schema",
     "load",

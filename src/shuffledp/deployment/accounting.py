@@ -1,4 +1,4 @@
-"""Accounting of a deployment: as it runs, at its minimum batch, and if the shuffler fails."""
+"""Accounting of a deployment: both ends in every setting that it asks about."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from shuffledp._check import Trust
 from shuffledp.amplification.messages import Messages
+from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.bound import Bound, delta_from_log
-from shuffledp.deployment.model import GENERIC, Deployment, as_written, is_protocol
+from shuffledp.deployment.model import GENERIC, Deployment, is_protocol
 from shuffledp.deployment.rounds import after_rounds
-from shuffledp.deployment.views import (
-    FAILURES,
-    alone_words,
-    failed,
-    sums_at_target,
-    sums_guarantee,
-)
-from shuffledp.deployment.widened import guarantee_of, widened_at_target
+from shuffledp.deployment.setting import Setting, settings_of
+from shuffledp.deployment.widened import widened_at_target
 from shuffledp.laws.sources import Family
+from shuffledp.population.crowd import crowd
 
-NOW, MINIMUM = "now", "minimum batch"
 # Of the figure: relative width of the bounds, and how many: some take seconds.
 _CURVE_RTOL, _CURVE_POINTS = 1e-3, 9
 # Beyond it no sums of bits are accounted for: all data sets are searched.
@@ -35,55 +31,58 @@ def _silent(message: str) -> None:
 
 
 @dataclass(frozen=True)
-class Situation:
-    """One situation of a deployment and what is certified there.
+class Answer:
+    """What is certified in one setting.
 
     Attributes
     ----------
-    name : str
-        "now", "minimum batch", and "shuffler fails" or "aggregator fails".
-    n : int
-        Honest messages among which a user's message is hidden, that message included.
-    how : str
-        Where n comes from.
+    setting : Setting
+        What was asked.
     bound : Bound
         The best bracket under the deployment's own ``trust``.
     published : Bound or None
         The bracket from published theorems alone, where its upper end is another one.
-    composed, composed_published : Bound or None
-        The same after all rounds, where there are several.
     """
 
-    name: str
-    n: int
-    how: str
+    setting: Setting
     bound: Bound
-    published: Bound | None
-    composed: Bound | None = None
-    composed_published: Bound | None = None
+    published: Bound | None = None
+
+    @property
+    def n(self) -> int:
+        """Honest messages among which a user's message is hidden, that message included."""
+        return self.setting.n
 
 
 @dataclass(frozen=True)
 class Account:
-    """A deployment with all its situations; ``eps0`` is the local guarantee in nats, maybe inf."""
+    """A deployment with all that is certified of it.
+
+    Attributes
+    ----------
+    deployment : Deployment
+        What runs.
+    eps0 : tuple of float
+        Of each group's mechanism (one, where there are no groups): what one user's report gives
+        away alone, in nats; may be inf.
+    answers : tuple of Answer
+        Setting by setting, as ``settings_of`` has them.
+    """
 
     deployment: Deployment
-    eps0: float
-    situations: tuple[Situation, ...]
+    eps0: tuple[float, ...]
+    answers: tuple[Answer, ...]
 
     @property
-    def members(self) -> tuple[Account, ...]:
-        """Of each mechanism's users, as of a crowd: all users have one."""
-        return (self,)
+    def one_round(self) -> list[Answer]:
+        """After one round: every group's situations."""
+        return [one for one in self.answers if one.setting.rounds == 1]
 
-    @property
-    def failed(self) -> Situation:
-        """The one in which nothing hides a user's report."""
-        return next(s for s in self.situations if s.name in FAILURES)
-
-    def named(self, name: str) -> Situation | None:
-        """The situation of this name, if the deployment has it."""
-        return next((s for s in self.situations if s.name == name), None)
+    def named(self, situation: str, *, rounds: int = 1) -> Answer | None:
+        """The situation of this name after so many rounds, if the deployment has it."""
+        asked = (situation, rounds)
+        found = (a for a in self.answers if (a.setting.situation, a.setting.rounds) == asked)
+        return next(found, None)
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Curve:
 
 
 def account(deployment: Deployment, *, report: Report = _silent) -> Account:
-    """Account for a deployment in every situation.
+    """Account for a deployment, or a crowd of groups, in every setting.
 
     Parameters
     ----------
@@ -109,138 +108,81 @@ def account(deployment: Deployment, *, report: Report = _silent) -> Account:
     report : callable
         Told in a few words what is being computed.
     """
-    found = []
-    for name, n, how in situations(deployment):
-        report(f"{name}: {n:,} {deployment.unit}")
-        if deployment.view == "sums":
-            found.append(_summed(deployment, name, n, how, report))
-            continue
-        if deployment.widened:
-            bound = with_margin(
-                deployment, widened_at_target(deployment, n, failed=name in FAILURES)
-            )
-            found.append(Situation(name, n, how, bound, None))
-            continue
-        alone = name in FAILURES and is_protocol(deployment.randomizer)
-        bound, published = _both(deployment, n, alone_at_target if alone else at_target)
-        composed, composed_published = None, None
-        if deployment.accounting.rounds > 1:
-            report(f"{name}: {deployment.accounting.rounds:,} rounds")
-            composed, composed_published = _both(deployment, n, after_all_rounds)
-        found.append(Situation(name, n, how, bound, published, composed, composed_published))
-    return Account(deployment, _eps0(deployment), tuple(found))
+    found, eps0 = [], dict[int, float]()
+    for setting in settings_of(deployment):
+        after = f", {setting.rounds:,} rounds" if setting.rounds > 1 else ""
+        report(f"{setting.name}: {setting.n:,} {setting.one.unit}{after}")
+        found.append(_answer(setting))
+        eps0.setdefault(setting.group, _eps0(setting))
+    return Account(deployment, tuple(eps0.values()), tuple(found))
 
 
-def _eps0(deployment: Deployment) -> float:
-    if deployment.view == "sums":
-        return sums_guarantee(deployment)
-    return deployment.accountant(1).eps0
+def _eps0(setting: Setting) -> float:
+    """What one report gives away alone; of several users who may change that of each."""
+    return setting.guarantee if setting.sums is not None else setting.one.accountant(1).eps0
 
 
-def _summed(deployment: Deployment, name: str, n: int, how: str, report: Report) -> Situation:
-    """A situation of sums: nothing of it is published."""
-    rounds, failed = deployment.accounting.rounds, name in FAILURES
-    bound = with_margin(deployment, sums_at_target(deployment, n, failed=failed))
-    composed = None
-    if rounds > 1:
-        report(f"{name}: {rounds:,} rounds")
-        found = sums_at_target(deployment, n, rounds=rounds, failed=failed)
-        composed = with_margin(deployment, found)
-    return Situation(name, n, how, bound, None, composed)
+def _answer(setting: Setting) -> Answer:
+    """The bound, and that from published theorems where it rests on others.
 
-
-def _both(
-    deployment: Deployment, n: int, evaluate: Callable[[Deployment, Messages], Bound]
-) -> tuple[Bound, Bound | None]:
-    """The bound, and that from published theorems where it rests on others."""
-    bound = with_margin(deployment, evaluate(deployment, deployment.accountant(n)))
+    Nothing of sums, declared shufflers or several users is published.
+    """
+    bound = with_margin(setting, bound_of(setting))
     theorem = bound.upper_theorem
-    if theorem is None or theorem.provenance == "published":
-        return bound, None
-    published = evaluate(deployment, deployment.accountant(n, trust="published"))
-    return bound, with_margin(deployment, published)
+    alone = setting.sums is not None or setting.one.widened
+    if alone or theorem is None or theorem.provenance == "published":
+        return Answer(setting, bound)
+    return Answer(setting, bound, with_margin(setting, bound_of(setting, trust="published")))
 
 
-def alone_both(deployment: Deployment) -> tuple[Bound, Bound | None]:
-    """As ``account`` has them where the shuffler fails: one user, whom nobody hides."""
-    return _both(deployment, 1, at_target)
+def bound_of(setting: Setting, *, trust: Trust | None = None) -> Bound:
+    """What the deployment's target asks for, by what a certificate's reader recomputes.
+
+    Parameters
+    ----------
+    setting : Setting
+        What is asked.
+    trust : {"all", "published"}, optional
+        In the place of the file's.
+    """
+    one, asked = setting.one, setting.content.target
+    quantity, value = asked.quantity, asked.value
+    if setting.sums is not None:
+        return setting.sums.bound(quantity, value, recomputed=True)
+    if setting.crowd is not None:
+        accounting = one.accounting
+        chosen = accounting.rtol, accounting.trust if trust is None else trust
+        among = crowd(setting.crowd.groups, setting.group, *chosen)
+        return among.bound(quantity, value, recomputed=True)
+    if one.widened:
+        return widened_at_target(one, setting.n, failed=setting.failed)
+    messages = one.accountant(setting.n, trust=trust)
+    if setting.rounds > 1:
+        return after_rounds(messages, rounds=setting.rounds, quantity=quantity, value=value)
+    # One user's messages give away the order in which they were made.
+    alone = setting.failed and setting.protocol
+    found = messages.bound(quantity, value, analysis="local" if alone else None)
+    if not setting.content.group:
+        return found
+    # Nobody hides a member: what others run is of no account.
+    return replace(found, assumptions=(setting.relation.sentence, HONEST, ONE_ROUND))
 
 
-def with_margin(deployment: Deployment, bound: Bound) -> Bound:
+def with_margin(setting: Setting, bound: Bound) -> Bound:
     """Both ends moved outward by ``rtol``, at most to the local guarantee.
 
     The ends may be exact to the last bit, where no verifier of finite precision can tell on which
     side of the truth they are.
     """
-    rtol = deployment.accounting.rtol
+    rtol = setting.one.accounting.rtol
     if bound.quantity == "epsilon":
-        rounds = int(bound.at.get("rounds", 1))
-        if deployment.view == "sums":
-            local = sums_guarantee(deployment, rounds=rounds)
-        else:
-            local = guarantee_of(deployment, rounds * deployment.accountant(1).eps0)
-        cap = max(local, bound.upper)
+        cap = max(setting.guarantee, bound.upper)
         upper = min(bound.upper * (1.0 + rtol), cap)
         return replace(bound, lower=bound.lower * (1.0 - rtol), upper=upper)
     log_lower = -math.inf if bound.log_lower is None else bound.log_lower - rtol
     log_upper = 0.0 if bound.log_upper is None else min(bound.log_upper + rtol, 0.0)
     lower, upper = delta_from_log(log_lower, log_upper)
     return replace(bound, lower=lower, upper=upper, log_lower=log_lower, log_upper=log_upper)
-
-
-def situations(deployment: Deployment, group: int = 0) -> list[tuple[str, int, str]]:
-    """(name, honest n, where n comes from) of every situation; of a crowd for a group's members."""
-    alone = (failed(deployment), 1, alone_words(deployment))
-    if deployment.group:
-        users, total = deployment.group[group].users, sum(one.users for one in deployment.group)
-        rest = f"{total - users:,} of other groups = {total:,}"
-        return [(NOW, total, f"{users:,} users of group {group} and {rest}"), alone]
-    p = deployment.population
-    asked = f"{p.users:,} users"
-    if p.arriving < p.users:
-        asked += f" - {p.users - p.arriving:,} dropped out"
-        # These are divided.
-        asked = f"({asked})" if _apart(deployment) else asked
-    here = deployment.hidden
-    found = [(NOW, here(p.arriving), asked + _without_colluders(deployment, p.arriving))]
-    for batch in p.batches[1:]:
-        words = f"{batch:,} {deployment.unit}" + _without_colluders(deployment, batch)
-        found.append((MINIMUM, here(batch), words))
-    return [*found, alone]
-
-
-def _apart(deployment: Deployment) -> bool:
-    return deployment.shuffler is not None and deployment.shuffler.apart
-
-
-def _without_colluders(deployment: Deployment, batch: int) -> str:
-    if deployment.shuffler is not None:
-        return deployment.shuffler.how(batch, as_written(deployment.population.colluding))
-    honest = deployment.population.honest(batch)
-    gone = f" - {batch - honest:,} colluding" if honest < batch else ""
-    return f"{gone} = {honest:,}"
-
-
-def at_target(deployment: Deployment, accountant: Messages) -> Bound:
-    """The bound the deployment's target asks for, by what a certificate's reader recomputes."""
-    return accountant.bound(deployment.target.quantity, deployment.target.value)
-
-
-def alone_at_target(deployment: Deployment, accountant: Messages) -> Bound:
-    """The same from what one user's messages give away in the order in which they were made."""
-    target = deployment.target
-    return accountant.bound(target.quantity, target.value, analysis="local")
-
-
-def after_all_rounds(deployment: Deployment, accountant: Messages) -> Bound:
-    """The same after all rounds, with what is needed to compose them again."""
-    target = deployment.target
-    return after_rounds(
-        accountant,
-        rounds=deployment.accounting.rounds,
-        quantity=target.quantity,
-        value=target.value,
-    )
 
 
 def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
@@ -255,32 +197,25 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
     report : callable
         Told in a few words what is being computed.
     """
-    deployment = account.deployment
-    found = {s.n: s.bound for s in account.situations if s.name not in FAILURES}
+    deployment, now = account.deployment, account.answers[0].setting
+    found = {one.n: one.bound for one in account.one_round if not one.setting.failed}
     low, high = max(1, min(found) // 10), max(10 * max(found), 100)
     if deployment.view == "sums" or deployment.widened:
         if deployment.view == "sums":
             high = max(min(high, _MOST_SUMMED), *found)
-        ns, bounds = _swept(lambda n: _of_setting(deployment, n), found, (low, high), report)
+        ns, bounds = _swept(lambda n: bound_of(replace(now, n=n)), found, (low, high), report)
         return Curve(ns, bounds, (), ())
     accountant = deployment.accountant(low, rtol=max(_CURVE_RTOL, deployment.accounting.rtol))
     ns, bounds = _swept(
         lambda n: _quick(deployment, accountant.among(n)), found, (low, high), report
     )
-    generic_ns, generics = _generic_over(deployment, account.eps0, (low, high), report)
+    generic_ns, generics = _generic_over(deployment, account.eps0[0], (low, high), report)
     return Curve(ns, bounds, generic_ns, generics)
 
 
 def _quick(deployment: Deployment, accountant: Messages) -> Bound:
     """The bound at the target, of the analyses that do not take seconds."""
     return accountant.bound(deployment.target.quantity, deployment.target.value, closing=False)
-
-
-def _of_setting(deployment: Deployment, n: int) -> Bound:
-    """Of sums, or of a setting with a declared shuffler or several users."""
-    if deployment.view == "sums":
-        return sums_at_target(deployment, n)
-    return widened_at_target(deployment, n, failed=False)
 
 
 def _swept(

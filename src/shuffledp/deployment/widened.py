@@ -9,7 +9,6 @@ from shuffledp import theorems
 from shuffledp.accounts.shuffler import Shuffler
 from shuffledp.accounts.widened import Widened
 from shuffledp.bound import Bound, Theorem
-from shuffledp.bounds.shufflers import local_guarantee
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
@@ -33,11 +32,6 @@ def relation_of(deployment: Deployment, one: Relation) -> Relation:
         )
     relation = shuffler.relation(one)
     return relation if deployment.changed == 1 else Together(deployment.changed, relation)
-
-
-def guarantee_of(deployment: Deployment, eps0: float) -> float:
-    """What the reports of all who may change give away alone, in nats."""
-    return local_guarantee(eps0, deployment.changed, 1)
 
 
 def widened_at_target(deployment: Deployment, n: int, *, failed: bool) -> Bound:

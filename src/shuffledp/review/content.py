@@ -44,11 +44,7 @@ _CAPTION = (
     "The band and the lines beside the marks were computed with the account, to a tenth of a per "
     "cent; they are not part of the certificate. The marks are."
 )
-_CROWD_CAPTION = (
-    "To the right each group's members among all groups, as the certificate has it; to the left "
-    "what they would have among the users of their own mechanism alone, computed with the account "
-    "and no part of the certificate."
-)
+_CROWD_CAPTION = "Both ends of each group's members, as the certificate has them."
 
 
 def report(entries: Sequence[Entry], *, date: str) -> Document:
@@ -332,7 +328,8 @@ def _figure(entry: Entry, level: int) -> list[Block | Figure]:
         for m in entry.certificate.members
         for one in m.one_round
     )
-    words = f"Central {WORDS[entry.certificate.members[0].quantity]} over n. {ends}"
+    over = "by group" if entry.certificate.crowd else "over n"
+    words = f"Central {WORDS[entry.certificate.members[0].quantity]} {over}. {ends}"
     return [heading("Figure", level), Figure(words, entry.drawing, caption, entry.picture)]
 
 

@@ -96,7 +96,7 @@ def survey_of(
         users=outcome.users,
         nulls=outcome.nulls,
         outside=outcome.outside,
-        bound=result.account.situations[0].bound,
+        bound=result.account.answers[0].bound,
         plan=found,
         deployment=text,
         certificate=issue(source, result.account, release=release),
@@ -130,11 +130,12 @@ def _planned(
 
 def _check_target(account: Any, epsilon: float) -> None:
     """NotCertified where what was run misses the target; then nothing is released."""
-    for situation in account.situations:
-        reached = (situation.composed or situation.bound).upper
-        if situation.name != "shuffler fails" and not reached <= epsilon:
+    for answer in account.answers:
+        setting, reached = answer.setting, answer.bound.upper
+        after_all = setting.rounds == account.deployment.accounting.rounds
+        if after_all and not setting.failed and not reached <= epsilon:
             raise NotCertified(
-                f"{situation.name}: eps <= {outward(reached, up=True)} is certified, "
+                f"{setting.name}: eps <= {outward(reached, up=True)} is certified, "
                 f"epsilon = {epsilon:g} was wanted; nothing is released"
             )
 

@@ -7,42 +7,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from shuffledp.ball.groups import Kind, kinds_of
-from shuffledp.deployment.accounting import situations
-from shuffledp.deployment.crowds import groups_of
+from shuffledp.bounds.shufflers import local_guarantee as of_several
 from shuffledp.deployment.mechanisms import built
-from shuffledp.deployment.model import Deployment
-from shuffledp.deployment.views import FAILURES
+from shuffledp.deployment.model import Deployment, as_written
 from shuffledp.deployment.widened import relation_of
-from shuffledp.errors import NotCertified
 from shuffledp.laws.sources import Family
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, OfGroup, Relation
 from shuffledp.population.member import Member
 from shuffledp.randomizers import Randomizer
+from shuffledp.views.datasets import local_guarantee
 from shuffledp.views.sums import Sums
 
-__all__ = [
-    "CROWD_COMMON",
-    "CROWD_DATASET",
-    "CROWD_STEALING",
-    "LOCAL",
-    "NORMAL",
-    "OF_ALL",
-    "SUMS",
-    "SUMS_DATASET",
-    "SUMS_LOCAL",
-    "Deployed",
-    "Setting",
-    "settings_of",
-]
+__all__ = ["FAILURES", "MINIMUM", "NOW", "Deployed", "Setting", "settings_of", "situations"]
 
-LOCAL = "local"
-SUMS, SUMS_DATASET = "sums", "sums-dataset"
-SUMS_LOCAL, NORMAL = "sums-local", "sum-of-normals"
-CROWD_STEALING, CROWD_COMMON, CROWD_DATASET = "crowd-stealing", "common-blanket", "crowd-dataset"
-# Ends of a crowd that rest on all groups.
-OF_ALL = (CROWD_STEALING, CROWD_COMMON, CROWD_DATASET)
+NOW, MINIMUM = "now", "minimum batch"
+# What happens if the trust in whoever stands between users and analyst is misplaced.
+FAILURES = ("shuffler fails", "aggregator fails")
 _ONE_REPORT = "one user's one report"
 
 # What a deployment may name.
@@ -121,16 +102,18 @@ class Setting:
         return self.one.sums(self.n, rounds=self.rounds, failed=self.failed)
 
     @cached_property
-    def crowd(self) -> Crowd | None:
-        """All groups; None where there is one mechanism, or nothing hides a report."""
+    def crowd(self) -> Member | None:
+        """A member among all groups; None where there is one mechanism, or nothing hides it."""
         if not self.content.group or self.failed:
             return None
-        return Crowd(self.content, self.group)
+        groups = tuple((built(one.randomizer), one.users) for one in self.content.group)
+        accounting = self.content.accounting
+        return Member(groups, self.group, rtol=accounting.rtol, trust=accounting.trust)
 
     @property
     def own(self) -> int:
         """Users of the mechanism among whom the user is hidden, all other mechanisms left out."""
-        return self.n if self.crowd is None else self.crowd.own
+        return self.n if self.crowd is None else self.crowd.own.n
 
     @cached_property
     def relation(self) -> Relation:
@@ -141,6 +124,13 @@ class Setting:
             return REPLACEMENT
         found = relation_of(self.one, self.source.relation)
         return found if self.crowd is None else OfGroup(self.group, found)
+
+    @property
+    def guarantee(self) -> float:
+        """What all reports that may change give away alone, in nats; inf if there is no such."""
+        if self.sums is not None:
+            return local_guarantee(self.one.sums(1, rounds=self.rounds))
+        return of_several(self.rounds * self.one.accountant(1).eps0, self.one.changed, 1)
 
     @property
     def unit(self) -> str:
@@ -155,36 +145,6 @@ class Setting:
         return f"one user's reports in all {rounds:,} rounds; claims of one round: one report"
 
 
-class Crowd:
-    """All groups of a crowd, for the members of one.
-
-    Attributes
-    ----------
-    groups : tuple of (Randomizer, int)
-        Each group's mechanism, and its users.
-    victim : int
-        Index of the one.
-    own : int
-        Users of all groups with the victim's mechanism.
-    member : Member
-        What is known of its members.
-    """
-
-    def __init__(self, content: Deployment, victim: int) -> None:
-        self.groups = tuple(groups_of(content))
-        self.victim, accounting = victim, content.accounting
-        self.member = Member(self.groups, victim, rtol=accounting.rtol, trust=accounting.trust)
-        self.own: int = self.member.own.n
-
-    @property
-    def kind(self) -> Kind:
-        """Which inputs and pairs have to be looked at."""
-        found = kinds_of([mechanism for mechanism, _ in self.groups])
-        if found is None:
-            raise NotCertified("a crowd whose groups' messages are of different sets")
-        return found
-
-
 def settings_of(content: Deployment) -> Iterator[Setting]:
     """All that is claimed about: each group's situations after one round, then after all."""
     for k in range(max(1, len(content.group))):
@@ -193,3 +153,35 @@ def settings_of(content: Deployment) -> Iterator[Setting]:
             yield one
             if content.accounting.rounds > 1:
                 yield replace(one, rounds=content.accounting.rounds)
+
+
+def situations(deployment: Deployment, group: int = 0) -> list[tuple[str, int, str]]:
+    """(name, honest n, where n comes from) of every situation; of a crowd for a group's members."""
+    sums = deployment.view == "sums"
+    seen = f"every {'report' if sums else 'message'} is seen with its sender: nothing hides it"
+    alone = (FAILURES[sums], 1, seen)
+    if deployment.group:
+        users, total = deployment.group[group].users, sum(one.users for one in deployment.group)
+        rest = f"{total - users:,} of other groups = {total:,}"
+        return [(NOW, total, f"{users:,} users of group {group} and {rest}"), alone]
+    p = deployment.population
+    asked = f"{p.users:,} users"
+    if p.arriving < p.users:
+        asked += f" - {p.users - p.arriving:,} dropped out"
+        # These are divided.
+        apart = deployment.shuffler is not None and deployment.shuffler.apart
+        asked = f"({asked})" if apart else asked
+    here = deployment.hidden
+    found = [(NOW, here(p.arriving), asked + _without_colluders(deployment, p.arriving))]
+    for batch in p.batches[1:]:
+        words = f"{batch:,} {deployment.unit}" + _without_colluders(deployment, batch)
+        found.append((MINIMUM, here(batch), words))
+    return [*found, alone]
+
+
+def _without_colluders(deployment: Deployment, batch: int) -> str:
+    if deployment.shuffler is not None:
+        return deployment.shuffler.how(batch, as_written(deployment.population.colluding))
+    honest = deployment.population.honest(batch)
+    gone = f" - {batch - honest:,} colluding" if honest < batch else ""
+    return f"{gone} = {honest:,}"
