@@ -26,8 +26,12 @@ def accounted(content):
 
 
 def words_of(figure):
-    (legend,) = figure.legends
-    return [text.get_text() for text in legend.get_texts()]
+    (axes,) = figure.axes
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def drawn(found, curve):
+    return plots.account_figure([found], [curve], labels=["a mechanism"])
 
 
 def curve_of(found, *, lower):
@@ -35,7 +39,7 @@ def curve_of(found, *, lower):
     now = found.answers[0]
     low = replace(now.bound, lower=now.bound.upper * lower)
     far = replace(low, upper=low.upper / 8.0, lower=low.lower / 8.0)
-    return Curve((now.n, 64 * now.n), (low, far), (), ())
+    return Curve((now.n, 64 * now.n), (low, far))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,7 @@ def curve_of(found, *, lower):
 )
 def test_the_axis_says_what_it_counts(more, unit):
     found = accounted(json.dumps({**TABLE, **more}))
-    figure = plots.account_figure(found, curve_of(found, lower=0.5), label="a mechanism")
+    figure = drawn(found, curve_of(found, lower=0.5))
     (axes,) = figure.axes
     assert axes.get_xlabel() == f"{unit}; certified at the dots, joined by lines"
 
@@ -60,7 +64,7 @@ def test_the_axis_says_what_it_counts(more, unit):
 def test_what_is_certified_has_dots():
     found = accounted(json.dumps(TABLE))
     curve = curve_of(found, lower=0.5)
-    (axes,) = plots.account_figure(found, curve, label="a mechanism").axes
+    (axes,) = drawn(found, curve).axes
     ends = [line for line in axes.lines if list(line.get_xdata()) == list(curve.n)]
     assert len(ends) == 2
     assert all(line.get_marker() == "o" for line in ends)
@@ -68,15 +72,11 @@ def test_what_is_certified_has_dots():
 
 def test_ends_that_look_like_one_line_are_said_to_be_too_near():
     found = accounted(json.dumps(TABLE))
-    one, band = (
-        words_of(plots.account_figure(found, curve_of(found, lower=share), label="a mechanism"))
-        for share in (0.999, 0.5)
-    )
-    assert one[0] == "both certified ends, too near to tell apart at this scale"
-    assert not any("band" in words for words in one)
-    assert band[:3] == [
-        "certified upper end",
-        "the truth lies in this band",
+    one, band = (words_of(drawn(found, curve_of(found, lower=share))) for share in (0.999, 0.5))
+    start = "a mechanism, delta = 0.0001: "
+    assert one[0] == f"{start}both certified ends, too near to tell apart at this scale"
+    assert [words.strip() for words in band[:2]] == [
+        f"{start}certified upper end",
         "certified lower end",
     ]
 

@@ -61,7 +61,8 @@ def drawn(found):
     """The figure, with fewer points."""
     plain = found.deployment.model_copy(update={"title": "t"})
     plain = replace(found, deployment=plain)
-    return svg(account_figure(plain, points(plain.deployment.model_dump_json()), label="k-rr"))
+    curve = points(plain.deployment.model_dump_json())
+    return svg(account_figure([plain], [curve], labels=["k-rr"]))
 
 
 @functools.cache
@@ -71,7 +72,7 @@ def points(content):
     of = deployment.accountant(1, rtol=1e-2).among
     target = deployment.target
     bounds = tuple(of(n).bound(target.quantity, target.value) for n in ns)
-    return Curve(ns, bounds, ns[1:], bounds[:-1])
+    return Curve(ns, bounds)
 
 
 def entry(table=None, *, curve=True, **more):

@@ -180,7 +180,7 @@ class _Done:
         plots = load_plots()
         if self.crowd:
             return plots.crowd_figure(self.account, labels=self.labels)
-        return plots.account_figure(self.account, self.curve, label=self.labels[0])
+        return plots.account_figure([self.account], [self.curve], labels=self.labels)
 
 
 def _load_all(files: Sequence[str]) -> list[Any]:
@@ -290,7 +290,8 @@ def _figure(done: Sequence[_Done]) -> Any:
     if len(done) == 1:
         return done[0].figure()
     accounts, curves = [one.account for one in done], [one.curve for one in done]
-    return load_plots().comparison_figure(accounts, curves)
+    titles = [one.certificate.deployment.content.title for one in done]
+    return load_plots().account_figure(accounts, curves, labels=titles)
 
 
 def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) -> None:

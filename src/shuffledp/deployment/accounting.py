@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from shuffledp._check import Trust
-from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.bound import Bound, delta_from_log
-from shuffledp.deployment.model import GENERIC, Deployment, is_protocol
+from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.rounds import after_rounds
 from shuffledp.deployment.setting import Setting, settings_of
 from shuffledp.deployment.widened import widened_at_target
-from shuffledp.laws.sources import Family
 from shuffledp.population.crowd import crowd
 
 # Of the figure: relative width of the bounds, and how many: some take seconds.
@@ -87,15 +85,10 @@ class Account:
 
 @dataclass(frozen=True)
 class Curve:
-    """Bounds over n at the deployment's target, and the generic bound where eps0 is finite.
-
-    The latter has its own values of n: it is steep elsewhere.
-    """
+    """Bounds over n at the deployment's target."""
 
     n: tuple[int, ...]
     bounds: tuple[Bound, ...]
-    generic_n: tuple[int, ...]
-    generic: tuple[Bound, ...]
 
 
 def account(deployment: Deployment, *, report: Report = _silent) -> Account:
@@ -204,18 +197,15 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
         if deployment.view == "sums":
             high = max(min(high, _MOST_SUMMED), *found)
         ns, bounds = _swept(lambda n: bound_of(replace(now, n=n)), found, (low, high), report)
-        return Curve(ns, bounds, (), ())
-    accountant = deployment.accountant(low, rtol=max(_CURVE_RTOL, deployment.accounting.rtol))
-    ns, bounds = _swept(
-        lambda n: _quick(deployment, accountant.among(n)), found, (low, high), report
-    )
-    generic_ns, generics = _generic_over(deployment, account.eps0[0], (low, high), report)
-    return Curve(ns, bounds, generic_ns, generics)
+        return Curve(ns, bounds)
+    rtol = max(_CURVE_RTOL, deployment.accounting.rtol)
+    messages, target = deployment.accountant(low, rtol=rtol), deployment.target
 
+    def quick(n: int) -> Bound:
+        return messages.among(n).bound(target.quantity, target.value, closing=False)
 
-def _quick(deployment: Deployment, accountant: Messages) -> Bound:
-    """The bound at the target, of the analyses that do not take seconds."""
-    return accountant.bound(deployment.target.quantity, deployment.target.value, closing=False)
+    ns, bounds = _swept(quick, found, (low, high), report)
+    return Curve(ns, bounds)
 
 
 def _swept(
@@ -235,19 +225,3 @@ def _swept(
         todo = [] if enough else [middle]
     ns = tuple(sorted(found))
     return ns, tuple(found[n] for n in ns)
-
-
-def _generic_over(
-    deployment: Deployment, eps0: float, ends: tuple[int, int], report: Report
-) -> tuple[tuple[int, ...], tuple[Bound, ...]]:
-    """The bound for any randomizer with this local guarantee; none where there is no finite one."""
-    name = deployment.randomizer["name"]
-    if not math.isfinite(eps0) or name == GENERIC or is_protocol(deployment.randomizer):
-        return (), ()
-    family = Messages(Family(eps0), ends[0], rtol=_CURVE_RTOL, trust=deployment.accounting.trust)
-    return _swept(
-        lambda n: _quick(deployment, family.among(n)),
-        {},
-        ends,
-        lambda words: report(f"{words}, any randomizer"),
-    )

@@ -237,13 +237,13 @@ def draw_curve(
     colour, dashes = COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
     upper, *rest = band(axes, xs, bounds, colour=colour, dashes=dashes)
     upper.set_label(f"{label}: {upper.get_label()}")
-    handles = [*_handles(axes), upper]
+    shown = [*handles(axes), upper]
     if rest:
-        handles.append(Line2D([], [], color=colour, lw=0.9, label="   certified lower end"))
+        shown.append(Line2D([], [], color=colour, lw=0.9, label="   certified lower end"))
     if marked is not None and place == 0:
         words = f"n = {marked:,.0f}"
-        handles.append(axes.axvline(marked, color=GREY, lw=1, ls=":", label=words))
-    _legend(axes, handles)
+        shown.append(axes.axvline(marked, color=GREY, lw=1, ls=":", label=words))
+    legend(axes, shown)
     return axes
 
 
@@ -294,7 +294,7 @@ def draw_tradeoff(ax: Any, ends: Sequence[tuple[float, float, str]]) -> Axes:
     axes.set_xlabel("type I error of a test, alpha")
     axes.set_ylabel("type II error of the test, beta")
     tidy(axes)
-    _legend(axes, _handles(axes))
+    legend(axes, handles(axes))
     return axes
 
 
@@ -348,23 +348,23 @@ def draw_dots(
         label.set_parse_math(False)
     axes.set_ylim(0.4, len(names) + 0.6)
     tidy(axes, grid="x")
-    _legend(axes, _handles(axes))
+    legend(axes, handles(axes))
     return axes
 
 
-def _handles(axes: Axes) -> list[Any]:
+def handles(axes: Axes) -> list[Any]:
     """What the legend holds already, else what has a label."""
-    legend = axes.get_legend()
-    return axes.get_legend_handles_labels()[0] if legend is None else list(legend.legend_handles)
+    known = axes.get_legend()
+    return axes.get_legend_handles_labels()[0] if known is None else list(known.legend_handles)
 
 
-def _legend(axes: Axes, handles: list[Any]) -> None:
+def legend(axes: Axes, shown: list[Any]) -> None:
     """Under the axes, where it hides nothing."""
-    kept = [one for one in handles if one is not None and one.get_label()]
+    kept = [one for one in shown if one is not None and one.get_label()]
     root = axes.get_figure(root=True)
     scale = IdentityTransform() if root is None else root.dpi_scale_trans
     below = ScaledTranslation(0.0, _BELOW, scale)
-    legend = axes.legend(
+    made = axes.legend(
         handles=kept,
         loc="upper left",
         bbox_to_anchor=(0.0, 0.0),
@@ -372,7 +372,7 @@ def _legend(axes: Axes, handles: list[Any]) -> None:
         fontsize=8,
         frameon=False,
     )
-    for text in legend.get_texts():
+    for text in made.get_texts():
         text.set_parse_math(False)
 
 
