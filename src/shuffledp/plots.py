@@ -118,7 +118,7 @@ def account_figure(
     (axes,) = figure.axes
     over_n(axes, batch_label(units.pop() if len(units) == 1 else "users"))
     several = len(accounts) > 1
-    _title(axes, "Deployments compared" if several else accounts[0].deployment.title)
+    titled(axes, "Deployments compared" if several else accounts[0].deployment.title)
     return figure
 
 
@@ -160,7 +160,7 @@ def crowd_figure(account: Account, *, labels: Sequence[str]) -> Figure:
     unit = " (nats)" if hidden[0].quantity == "epsilon" else ""
     xlabel = f"central {_ends_word(hidden[0])}{unit} at {_at_words(account)}"
     figure = picture(lambda ax: draw_dots(ax, names, series, xlabel=xlabel))
-    _title(figure.axes[0], account.deployment.title)
+    titled(figure.axes[0], account.deployment.title)
     return figure
 
 
@@ -232,7 +232,7 @@ def _at_words(account: Account) -> str:
     return f"{word} = {exact(target.value)}{rounds}"
 
 
-def _title(axes: Axes, title: str) -> None:
+def titled(axes: Axes, title: str) -> None:
     """The title as it is written: dollars are no formula."""
     words = textwrap.fill(title, _TITLE)
     axes.set_title(words, loc="left", fontsize=11, parse_math=False)

@@ -11,6 +11,7 @@ from matplotlib.font_manager import fontManager
 
 from shuffledp import plots
 from shuffledp.drawing import fonts
+from shuffledp.drawing.bands import handles, legend
 
 DEPLOYMENT = """
 title = "{title}"
@@ -49,14 +50,21 @@ def test_letters_without_a_font_are_one_line(tmp_path):
 TITLES = ["costs $5, not $6", r"$\\frac$ and $\frac$", "a_b^c {x} 50%", "Größe, δ ≤ ε₀", PRIVATE]
 
 
+def blank(title):
+    """A line with this label, under this title."""
+    figure = plots.picture(lambda ax: ax.plot([1, 2], [1, 2], label=title))
+    (axes,) = figure.axes
+    plots.titled(axes, title)
+    return figure, axes
+
+
 @pytest.mark.many(8)
 @pytest.mark.parametrize("title", TITLES)
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_titles_are_drawn_as_they_are_written(tmp_path, title, kind):
     """Dollars are no formula, and a letter without a glyph is no warning (which is an error)."""
-    figure, axes = plots._blank(title, "epsilon", over="n")
-    (line,) = axes.plot([1, 2], [1, 2], label=title)
-    plots._legend(figure, [line], title)
+    figure, axes = blank(title)
+    legend(axes, handles(axes))
     assert plots.write(figure, tmp_path / f"x.{kind}", kind) == (
         PRIVATE if title == PRIVATE else ""
     )
@@ -97,14 +105,12 @@ def clear():
 
 
 def test_a_font_that_has_the_letters_is_taken(installed, tmp_path):
-    figure, axes = plots._blank(f"{JAPANESE} 1", "epsilon", over="n")
-    axes.plot([1, 2], [1, 2])
+    figure, axes = blank(f"{JAPANESE} 1")
     assert plots.write(figure, tmp_path / "x.png", "png") == ""
     assert axes.get_title(loc="left") == f"{JAPANESE} 1"
     assert installed in axes._left_title.get_fontfamily()
     # What it does not have is said; other texts keep their font.
-    figure, axes = plots._blank(f"{JAPANESE} {PRIVATE}", "epsilon", over="n")
-    axes.plot([1, 2], [1, 2])
+    figure, axes = blank(f"{JAPANESE} {PRIVATE}")
     assert plots.write(figure, tmp_path / "y.png", "png") == PRIVATE
     assert installed not in axes.xaxis.label.get_fontfamily()
 
