@@ -213,3 +213,11 @@ def test_least_deltas_of_noise(epsilon):
     found = profile.log_delta(epsilon, width=1e-2)
     assert math.log(1e-54) < found.low <= found.high < math.log(1e-45)
     assert found.width < 4e-2
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(30_000, 9.0), (30_000, 13.0), (100_000, 10.0)])
+def test_estimates_are_near_where_rare_large_gains_decide(n, epsilon):
+    mechanism = sd.Gaussian(sigma=0.3)
+    profile = Profile(blanket_pair(mechanism, *mechanism.worst_pairs().pairs[0], n=n))
+    found = profile.log_delta(epsilon, width=0.1)
+    assert found.low - 1.0 < profile.rough_log_delta(epsilon) < found.high + 1.0

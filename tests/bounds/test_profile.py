@@ -205,3 +205,20 @@ def test_several_rare_draws_decide():
     found = Profile(pair).log_delta(eps, width=1e-3)
     assert found.low <= truth <= found.high
     assert found.width < 4e-3
+
+
+class JumpingEstimate(Profile):
+    """An estimate that falls from far above to far below the target at one eps."""
+
+    def rough_log_delta(self, epsilon):
+        return -5.0 if epsilon < 0.5 else -30.0
+
+
+def test_an_estimate_that_jumps_does_not_end_the_search():
+    pair, asked = blanket_pair(sd.KRR(k=5, eps0=2.0), 0, 1, n=1000), {"cap": 2.0, "rtol": 1e-6}
+    for solver, end in ((UpperEpsilon, "high"), (LowerEpsilon, "low")):
+        misled, true = (
+            getattr(solver([made(pair)], math.log(1e-6), **asked).solve(), end)
+            for made in (JumpingEstimate, Profile)
+        )
+        assert misled == pytest.approx(true, rel=3e-6)

@@ -21,7 +21,7 @@ _SHARE, _WIDEST, _NARROWEST = 0.3, 1e-2, 1e-10
 # The certified point is this share of the allowed excess beyond the crossing.
 _AIM = 0.4
 # Certificates at different eps before the best one is taken; each corrects the last one's miss.
-_TRIES = 8
+_TRIES = 12
 # A slope is learned from certified values this many widths apart.
 _SURE = 3.0
 # A bracket this many times as wide as asked is as narrow as bounded work makes it.
@@ -146,11 +146,20 @@ class _Solver:
         return (abs(gap) + 0.5 * self.asked(epsilon)) / -self.slope / self.scale.stretch(epsilon)
 
     def learn(self, one: tuple[float, float], two: tuple[float, float]) -> None:
-        """The slope between two certified points (eps, log delta), where they tell it."""
-        apart = self.scale.of(one[0]) - self.scale.of(two[0])
-        if abs(one[1] - two[1]) > _SURE * self.asked(one[0]) and apart != 0.0:
-            slope = (one[1] - two[1]) / apart
+        """The slope between two certified points (eps, log delta), as far as they tell it.
+
+        Where log delta moved less than its width, the slope is at most what that leaves room for:
+        an estimate that jumps makes a first slope far too steep.
+        """
+        apart, moved = self.scale.of(one[0]) - self.scale.of(two[0]), one[1] - two[1]
+        sure = _SURE * self.asked(one[0])
+        if apart == 0.0:
+            return
+        if abs(moved) > sure:
+            slope = moved / apart
             self.slope = slope if slope < -1e-6 else self.slope
+        elif abs(self.slope * apart) > sure:
+            self.slope = -sure / abs(apart)
 
 
 class UpperEpsilon(_Solver):

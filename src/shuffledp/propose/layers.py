@@ -80,7 +80,8 @@ def _of_layers(masses: Array, gains: Array, n: int, surplus: float, first: int) 
     """About log E (S)_+ from the atoms below the first cut, and from one draw above it.
 
     The others' sum is taken to be normal but for its skewness: of Z with mean 0, deviation s and
-    E Z^3 = c s^3, E (z s + Z)_+ is about s [z Phi(z) + phi(z) (1 - c z/6)].
+    E Z^3 = c s^3, E (z s + Z)_+ is about s [z Phi(z) + phi(z) (1 - c z/6)]. That factor is used
+    from 0 to 1: where rare large gains are left among the others, c is huge and says nothing.
     """
     parts = parts_of(masses, gains, n, surplus, [first])
     bulk = Sum(parts).estimate.log_value if parts else -math.inf
@@ -93,7 +94,7 @@ def _of_layers(masses: Array, gains: Array, n: int, surplus: float, first: int) 
     z = ((n - 1) * mean + gains[first:]) / deviation
     density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
     tail = 0.5 * np.array([math.erfc(-x / math.sqrt(2.0)) for x in z])
-    payoff = np.maximum(z * tail + density * (1.0 - skew * z / 6.0), 0.0)
+    payoff = np.maximum(z * tail + density * np.clip(1.0 - skew * z / 6.0, 0.0, 1.0), 0.0)
     others = math.exp((n - 1) * math.log(max(float(m.sum()) - min(surplus, 0.0), 1e-300)))
     payoff = np.nan_to_num(payoff)
     jump = n * deviation * min(others, 1.0) * float(masses[first:] @ payoff)
