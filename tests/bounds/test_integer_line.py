@@ -6,7 +6,6 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.laws.integers import integer_line
 
 MECHANISMS = [
     sd.DiscreteLaplace(top=6, eps0=2.0),
@@ -61,7 +60,7 @@ def test_runs_hold_the_masses_of_their_integers(mechanism, edges):
         for inputs in ((0, top), (top, 0), (0, top, top // 2), (1, 0, top)):
             slack = 1 + arb(2) ** -60
             rows = masses_of(mechanism, inputs)
-            cells = integer_line(mechanism, inputs).cells(edges)
+            cells = mechanism.line(inputs).cells(edges)
             start = 0
             for cell in cells:
                 sums, end = [arb(0)] * 3, start
@@ -86,7 +85,7 @@ def test_ends_far_out_are_no_cells_of_their_own():
     """Reports that are clamped where hardly any come: no edge may part what is sent as one."""
     mechanism = sd.DiscreteGaussian(top=2, sigma=1.0, clamped=True, margin=100)
     with ctx.workprec(100):
-        line = integer_line(mechanism, (0, 2))
+        line = mechanism.line((0, 2))
         cells = line.cells([-200.0, 1.0, 300.0])
         assert len(cells) == 2
         assert abs(sum((c.p for c in cells), arb(0)) - 1) < 1e-25

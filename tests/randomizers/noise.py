@@ -13,7 +13,6 @@ from flint import arb
 from enumerated import ball
 from laws import blanket_pair
 from shuffledp.arithmetic.balls import ctx
-from shuffledp.laws.lines import line_of
 
 
 def some(count, size):
@@ -39,7 +38,7 @@ def check_cells(randomizer, oracle, x2, *, count=16, points=5):
     places = sorted({*np.linspace(0.0, 1.0, count + 1).tolist(), 0.5, *inputs})
     near = arb(10) ** -12
     with ctx.workprec(150):
-        line = line_of(randomizer, tuple(low + size * x for x in inputs))
+        line = randomizer.line([low + size * x for x in inputs])
         cells = line.cells([low + size * y for y in places])
         assert len(cells) == len(places) + 1
         ends = [None, *map(ball, places), None]

@@ -15,7 +15,7 @@ from shuffledp.arithmetic.balls import arb_series, ctx
 from shuffledp.ball.given import tabulate
 from shuffledp.bounds.profile import Profile
 from shuffledp.functions import absolute, exp, log, maximum, minimum, sqrt, where
-from shuffledp.laws import given, pairs
+from shuffledp.laws import pairs
 
 INPUTS = (0.0, 0.5, 1.0)
 
@@ -112,7 +112,7 @@ def test_ratios_inside_cells(name):
 def test_the_reference_of_the_blanket_is_below_every_density():
     randomizer = density("normal")
     with ctx.workprec(128):
-        cells = given.density_cells(randomizer, (0.0, 1.0)).cells
+        cells = randomizer.cells((0.0, 1.0)).cells
         table = randomizer.table(128)
         assert len(cells) == len(table.pieces)
         for cell, piece in zip(cells, table.pieces, strict=True):

@@ -14,7 +14,8 @@ from randomizers.noise import some
 from randomizers.sources import LEAST_P_VALUE
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.bounds.profile import Profile
-from shuffledp.laws import gaussian_ball, pairs, vectors
+from shuffledp.laws import pairs
+from shuffledp.randomizers import gaussian_ball, laplace_ball
 
 GAUSS = [
     sd.GaussianBall(d=2, sigma=1.0),
@@ -35,7 +36,7 @@ NEAR = arb(10) ** -8
 def antipodal(randomizer):
     ends = (-randomizer.radius, randomizer.radius)
     with ctx.workprec(96):
-        return gaussian_ball.antipodal_cells(randomizer, ends)
+        return randomizer.cells(ends)
 
 
 @pytest.mark.parametrize("randomizer", [*GAUSS, sd.GaussianBall(d=10_000, sigma=60.0)], ids=repr)
@@ -101,7 +102,7 @@ def test_gaussian_masses_of_single_cells(randomizer):
 
 def test_gaussian_inputs_that_no_blanket_is_known_for():
     with pytest.raises(sd.NotCertified, match="three inputs"):
-        gaussian_ball.antipodal_cells(GAUSS[0], (-1.0, 0.5))
+        GAUSS[0].cells((-1.0, 0.5))
 
 
 def test_gaussian_bracket_of_heavy_gains():
@@ -150,7 +151,7 @@ def test_gaussian_lower_ends_are_those_of_one_dimension():
 
 def total_variation(separation, d):
     with ctx.workprec(80):
-        return float(vectors.total_variation(arb(separation), d))
+        return float(laplace_ball.total_variation(arb(separation), d))
 
 
 @pytest.mark.parametrize("d", [2, 3, 7, 16])
@@ -181,7 +182,7 @@ def test_labels_are_the_repaired_variation_ratio(randomizer):
     for epsilon in (0.05, 0.2):
         _, high = profile.log_delta(epsilon, width=1e-8)
         assert known.delta(epsilon=epsilon).log_upper == pytest.approx(high, abs=1e-5)
-    mass = sum(float(c.blanket) for c in vectors.label_law(randomizer))
+    mass = sum(float(c.blanket) for c in randomizer.output_law((-1, -2)))
     assert mass == pytest.approx((1 + beta) / q, rel=1e-9)
 
 

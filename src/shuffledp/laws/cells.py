@@ -18,14 +18,8 @@ from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner, joined, product, scaled
-from shuffledp.laws.gaussian_ball import antipodal_cells
-from shuffledp.laws.given import density_cells
-from shuffledp.laws.lines import integers_of, line_of
-from shuffledp.laws.metric import envelope_of
-from shuffledp.laws.vectors import angle_cells
 from shuffledp.propose.cells import even_edges, groups_of
-from shuffledp.randomizers import Density, GaussianBall, LaplaceBall, Randomizer
-from shuffledp.randomizers.base import Input
+from shuffledp.randomizers.base import Input, Randomizer
 
 __all__ = ["cells_of"]
 
@@ -70,25 +64,16 @@ def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...], *, fine: bool = 
 
 
 def _of_one(randomizer: Randomizer, inputs: tuple[Input, ...], count: int) -> Cells:
-    line = line_of(randomizer, inputs)
-    if line is not None:
-        return _of_line(line, count)
-    envelope = envelope_of(randomizer, inputs)
-    if envelope is not None:
-        return Cells(envelope, arb(0), arb(0))
-    if isinstance(randomizer, LaplaceBall):
-        return Cells(angle_cells(randomizer, inputs), arb(0), arb(0))
-    if isinstance(randomizer, GaussianBall):
-        return antipodal_cells(randomizer, inputs)
-    if isinstance(randomizer, Density):
-        return density_cells(randomizer, inputs)
+    found = randomizer.cells(inputs)
+    if found is not None:
+        return found
     try:
         return _of_classes(_law(randomizer, inputs), blanket=len(inputs) == 2)
     except NotCertified:
-        integers = integers_of(randomizer, inputs)
-        if integers is None:
+        line = randomizer.line(inputs)
+        if line is None:
             raise
-        return _of_line(integers, count)
+        return _of_line(line, count)
 
 
 def _of_line(line: Line, count: int) -> Cells:

@@ -1,7 +1,6 @@
 """Pairs of a mechanism's laws: its blanket, data sets, and messages of several-message protocols.
 
-A mechanism's law is the one of its record (`ball`), made in balls from its definition; the labels
-of vectors at a distance have their law in ``laws.vectors``.
+A mechanism's law is the one of its class, made in balls from its definition.
 """
 
 from __future__ import annotations
@@ -18,12 +17,8 @@ from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.errors import NotCertified
 from shuffledp.laws.cells import cells_of
-from shuffledp.laws.lines import integers_of, line_of
-from shuffledp.laws.vectors import label_law
 from shuffledp.multimessage import MessagePair
-from shuffledp.randomizers import LaplaceBall, Randomizer
-from shuffledp.randomizers.base import Input
-from shuffledp.randomizers.laplace_ball import LABELS
+from shuffledp.randomizers.base import Input, Randomizer
 
 __all__ = [
     "Pair",
@@ -77,17 +72,13 @@ def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Ag
     if classes is not None:
         return classes
     name = (randomizer, repr(inputs))
-    if _line_of(randomizer, inputs) is not None:
+    if randomizer.line(inputs) is not None:
         return CellPair(LineSource(name, partial(_line, randomizer, inputs)), n)
     return CellPair(FixedSource(name, partial(cells_of, randomizer, inputs)), n)
 
 
-def _line_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | None:
-    return line_of(randomizer, inputs) or integers_of(randomizer, inputs)
-
-
 def _line(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line:
-    line = _line_of(randomizer, inputs)
+    line = randomizer.line(inputs)
     if line is None:
         raise NotCertified(f"{randomizer.name}: wanted noise on a line")
     return line
@@ -120,9 +111,7 @@ def _class_pair(
     randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Against
 ) -> LawPair | None:
     """Classes of outputs; None where there are none, or more than are made here."""
-    if isinstance(randomizer, LaplaceBall) and inputs == LABELS:
-        return LawPair((randomizer, "labels"), n, Laws(partial(_labels, randomizer)), against)
-    if is_continuous(randomizer):
+    if randomizer.parts() is not None and is_continuous(randomizer):
         return None
     pair = LawPair((randomizer, repr(inputs)), n, Laws(partial(_made, randomizer, inputs)), against)
     try:
@@ -131,11 +120,6 @@ def _class_pair(
     except NotCertified:
         return None
     return pair
-
-
-def _labels(randomizer: LaplaceBall, log_cut: float) -> Law:
-    del log_cut
-    return label_law(randomizer)
 
 
 def _made(randomizer: Randomizer, inputs: tuple[Input, ...], log_cut: float) -> Law:

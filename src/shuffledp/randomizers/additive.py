@@ -6,16 +6,14 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.outputs import rational_ball
-from shuffledp.ball.record import WorstPairs
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.means import Floats, MeanRandomizer
+from shuffledp.randomizers.means import Floats, OnInterval
 from shuffledp.randomizers.noise import (
     Cells,
     SymmetricCells,
@@ -26,7 +24,6 @@ from shuffledp.randomizers.noise import (
 )
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import END_POINTS
 
 # Binary digits by which the lattice of reports is finer than the noise and the interval.
 _FINER = 32
@@ -34,7 +31,7 @@ _FINER = 32
 NEVER = 1e-300
 
 
-class IntervalNoise(MeanRandomizer):
+class IntervalNoise(OnInterval):
     """Report x + Z for a value x in [low, high], Z symmetric and unimodal.
 
     Theorem 4.6 of docs/theory.md: for a symmetric density that does not increase with |z| the end
@@ -46,23 +43,6 @@ class IntervalNoise(MeanRandomizer):
     sums from 2^36 cells on the first 36 binary digits are sent. So a report is a function of an
     ideal report: bounds hold for what is run (docs/theory.md, Lemma R2).
     """
-
-    low: float
-    high: float
-
-    def worst_pairs(self) -> WorstPairs:
-        """The end points; mirrored, the other direction has the same law."""
-        return WorstPairs(((self.low, self.high),), END_POINTS)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """Victim at the end points, all others at one of them or in the middle."""
-        middle = 0.5 * (self.low + self.high)
-        return tuple((self.low, self.high, x2) for x2 in (self.low, self.high, middle))
-
-    @property
-    def message_bits(self) -> float:
-        """64: a float."""
-        return 64.0
 
     @abstractmethod
     def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
@@ -87,9 +67,6 @@ class IntervalNoise(MeanRandomizer):
     def bits(self) -> int:
         """The lattice has 2^bits steps from low to high."""
         return bits_for(self._finest, _FINER)
-
-    def _checked(self, values: ArrayLike) -> np.ndarray:
-        return real_values(values, self.low, self.high)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         return self.sample_on(self.bits, values, source)

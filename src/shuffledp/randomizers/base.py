@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.noises import check_inputs
+from shuffledp.bounds.continuous import Cells
+from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
 from shuffledp.neighbours import REPLACEMENT, Relation, records
@@ -50,6 +53,31 @@ class Randomizer(Mechanism):
         if parts is None:
             return REPLACEMENT
         return records((part.relation for part in parts.randomizers), most=parts.most)
+
+    def line(self, inputs: Sequence[Input]) -> Line | None:
+        """Noise on a line between two inputs, at the working precision; None of other mechanisms.
+
+        Parameters
+        ----------
+        inputs : sequence
+            The victim's two values, and the others' value where that is the reference: else it is
+            the blanket.
+        """
+        noise = self.added_noise()
+        if noise is None:
+            return None
+        x0, x1, *others = check_inputs(noise, inputs)
+        return Line(noise, x0, x1, others[0] if others else None)
+
+    def cells(self, inputs: Sequence[Input]) -> Cells | None:
+        """Cells of a continuous output that is not noise on a line; None of other mechanisms.
+
+        Parameters
+        ----------
+        inputs : sequence
+            As for ``line``.
+        """
+        del inputs
 
     def unrestricted(self) -> Randomizer:
         """The same mechanism where any value may be replaced by any other: what clones need."""

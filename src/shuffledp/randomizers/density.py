@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb, ctx, float_above
-from shuffledp.ball.given import Table, tabulate
+from shuffledp.ball.given import Piece, Table, tabulate
 from shuffledp.ball.record import WorstPairs
+from shuffledp.bounds.continuous import Cells
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.kernel.cells import Cell, Corner
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Whole
-from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.means import Floats, MeanRandomizer
+from shuffledp.randomizers.base import Input, Reports
+from shuffledp.randomizers.means import Floats, OnInterval
 from shuffledp.randomizers.noise import to_lattice
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import Choice, RandomSource, choice
@@ -29,12 +31,14 @@ Function = Callable[[Any, Any], Any]
 _BITS, _DIGITS = 128, 80
 # Laws of inputs that are as good as linearly dependent leave nothing to estimate with.
 _WORST_CONDITION = 1e10
+# The victim's inputs: with them alone the reference is the blanket.
+_PAIR = 2
 # Places between two inputs at which the variance is looked at.
 _BETWEEN = 64
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Density(MeanRandomizer, listed=False):
+class Density(OnInterval, listed=False):
     """A mechanism of your own for a value in [low, high], by the density of its report.
 
     The density is written with Python's arithmetic and ``shuffledp.functions`` (exp, log, sqrt,
@@ -130,6 +134,31 @@ class Density(MeanRandomizer, listed=False):
 
         return _FOUND.of(self).answer(("table", precision), made)
 
+    def cells(self, inputs: Sequence[Input]) -> Cells:
+        """Cells under the victim's two inputs, against the blanket or against a third input.
+
+        On a cell the blanket of the inputs is at least k f_r, for any input r and k at most f_i/f_r
+        for all inputs i: r is about the one of the smallest density, so that k is 1 on most cells.
+        """
+        table = self.table(ctx.prec)
+        i, j, *others = (self.index(x) for x in inputs)
+        cells, p, q, outside = [], arb(0), arb(0), False
+        for piece in table.pieces:
+            own = table.mass(piece, i), table.mass(piece, j)
+            r, share = (others[0], arb(1)) if len(inputs) > _PAIR else _least(table, piece)
+            mass = share * table.mass(piece, r)
+            (u_low, u_high), (v_low, v_high) = (table.ratio(piece, x, r) for x in (i, j))
+            if mass > 0 and piece.value[r] > 0 and share > 0:
+                bottom, top = (
+                    Corner(u_low / share, v_high / share),
+                    Corner(u_high / share, v_low / share),
+                )
+                cells.append(Cell(mass, *own, bottom, top))
+            else:
+                p, q = p + own[0], q + own[1]
+                outside |= any(not x.is_zero() for x in own)
+        return Cells(cells, p, q, outside)
+
     @property
     def eps0(self) -> float:
         """The largest log ratio of two densities, rounded up; inf if there is none."""
@@ -167,11 +196,6 @@ class Density(MeanRandomizer, listed=False):
     # ---------------------------------------------------------------------------- running it
 
     @property
-    def message_bits(self) -> float:
-        """64: a float."""
-        return 64.0
-
-    @property
     def chances(self) -> tuple[Floats, Floats]:
         """Edges of the cells, and each cell's probability under each input."""
         return _FOUND.of(self).answer("chances", self._chances)
@@ -189,9 +213,6 @@ class Density(MeanRandomizer, listed=False):
         with ctx.workprec(_BITS):
             rows = [[table.mass(p, i) for p in table.pieces] for i in range(self.points)]
             return [choice([_units(mass) for mass in row]) for row in rows]
-
-    def _checked(self, values: ArrayLike) -> np.ndarray:
-        return real_values(values, self.low, self.high)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         choices = _FOUND.of(self).answer("choices", self._choices)
@@ -234,6 +255,16 @@ class Density(MeanRandomizer, listed=False):
         edges = self.chances[0]
         cells = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, edges.size - 2)
         return self._numbers[cells]
+
+
+def _least(table: Table, piece: Piece) -> tuple[int, arb]:
+    """About the input of the smallest density, and k."""
+    every = range(len(table.whole))
+    r = min(every, key=lambda x: float(table.mass(piece, x)))
+    share = arb(1)
+    for x in every:
+        share = share.min(table.ratio(piece, x, r)[0])
+    return r, share.lower()
 
 
 def _units(mass: arb) -> int:

@@ -11,14 +11,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.lattice import gaussian_law
-from shuffledp.ball.outputs import Law
+from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Others
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Number, Switch, Whole
-from shuffledp.randomizers.lattice import GaussianNoise, LatticeNoise, Top, farthest, masses
+from shuffledp.randomizers.lattice import (
+    SEEN,
+    GaussianNoise,
+    IntegerLine,
+    IntegerNoise,
+    LatticeNoise,
+    Top,
+    farthest,
+    gaussian_tails,
+    masses,
+)
 from shuffledp.randomizers.means import Floats
 from shuffledp.theorems import SHIFTED_TRIPLES
 
@@ -81,6 +91,16 @@ class DiscreteGaussian(LatticeNoise):
         """Integers one by one, up to the cut."""
         sigma = arb(self.sigma)
         return gaussian_law(self.top, sigma, inputs, margin=self._ends, log_cut=log_cut)
+
+    def line(self, inputs: Sequence[Any]) -> IntegerLine:
+        """By the tails of the noise; clamped ends are cells of their own where they are seen."""
+        check_inputs(inputs, self.top + 1)
+        x0, x1, *others = (arb(x) for x in inputs)
+        scale, tails = arb(self.sigma) * arb(2).sqrt(), gaussian_tails(self.sigma, ctx.prec)
+        noise = IntegerNoise(arb(2), scale, arb(0), arb(self.top), tails=tails)
+        clamped = (-self.margin, self.top + self.margin) if self.clamped else None
+        seen = self.margin + self.top <= SEEN * self.sigma
+        return IntegerLine(noise, x0, x1, others[0] if others else None, clamped, seen)
 
     @property
     def _ends(self) -> int | None:

@@ -13,10 +13,16 @@ from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.lattice import geometric_law
-from shuffledp.ball.outputs import Law
+from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Others
 from shuffledp.mechanism import LocalEpsilon, Switch
-from shuffledp.randomizers.lattice import GeometricNoise, LatticeNoise, Top
+from shuffledp.randomizers.lattice import (
+    GeometricNoise,
+    IntegerLine,
+    IntegerNoise,
+    LatticeNoise,
+    Top,
+)
 from shuffledp.randomizers.means import Floats
 from shuffledp.theorems import SHIFTED_TRIPLES
 
@@ -57,6 +63,13 @@ class DiscreteLaplace(LatticeNoise):
     def output_law(self, inputs: Sequence[Any]) -> Law:
         """Outputs up to 0 have the same ratios, and so have those from top on."""
         return geometric_law(self.top, arb(self.eps0), inputs)
+
+    def line(self, inputs: Sequence[Any]) -> IntegerLine:
+        """Reports beyond the inputs have one ratio: clamping there changes nothing."""
+        check_inputs(inputs, self.top + 1)
+        x0, x1, *others = (arb(x) for x in inputs)
+        noise = IntegerNoise(arb(1), self.top / arb(self.eps0), arb(0), arb(self.top))
+        return IntegerLine(noise, x0, x1, others[0] if others else None)
 
     def others(self) -> Others:
         """All shifts that span the range."""

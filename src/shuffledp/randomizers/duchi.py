@@ -17,17 +17,17 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, bits_between
 from shuffledp.ball.levels import Favours, two_levels
 from shuffledp.ball.outputs import Law
-from shuffledp.ball.record import Others, WorstPairs
+from shuffledp.ball.record import Others
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.levels import coin, grown, place
-from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.values import real_values, whole_reports
+from shuffledp.randomizers.means import Floats, OnInterval
+from shuffledp.randomizers.values import whole_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import hoeffding_ends
 from shuffledp.statistics.estimates import Aggregate
-from shuffledp.theorems import LEAST_OVERLAP, MIXED_TRIPLES
+from shuffledp.theorems import LEAST_OVERLAP, MIXED_TRIPLES, Theorem
 
 _HALF = b"\x80"
 _LARGEST_SCALE = 1e150
@@ -35,28 +35,19 @@ _LARGEST_SCALE = 1e150
 _KNOWN = 1e-9
 
 
-class IntervalMean(MeanRandomizer):
+class IntervalMean(OnInterval):
     """What mechanisms for the mean of values in [low, high] share.
 
     Inputs at the ends favour disjoint outputs, all others are between them.
     """
 
+    ends_theorem: ClassVar[Theorem] = LEAST_OVERLAP
     eps0: float
-    low: float
-    high: float
-
-    @property
-    def middle(self) -> float:
-        """Middle of the interval."""
-        return 0.5 * self.low + 0.5 * self.high
 
     @property
     def half(self) -> float:
         """Half its length."""
         return 0.5 * self.high - 0.5 * self.low
-
-    def _checked(self, values: ArrayLike) -> np.ndarray:
-        return real_values(values, self.low, self.high)
 
     def _places(self, values: np.ndarray) -> Floats:
         """Places in [0, 1], exact at the ends."""
@@ -96,14 +87,6 @@ class IntervalMean(MeanRandomizer):
         """Where in the interval inputs lie, from 0 to 1, exactly."""
         low, high = self.low, self.high
         return [place(_check.real("input", x, low=low, high=high), low, high) for x in inputs]
-
-    def worst_pairs(self) -> WorstPairs:
-        """The end points; mirrored, the other direction has the same law."""
-        return WorstPairs(((self.low, self.high),), LEAST_OVERLAP)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """Victim at the end points, all others at one of them or in the middle."""
-        return tuple((self.low, self.high, x2) for x2 in (self.low, self.high, self.middle))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from shuffledp import _check
 from shuffledp import _special as special
@@ -105,8 +105,3 @@ class Gaussian(IntervalNoise):
         if self.distance > _LARGEST_STEALING:
             return None
         return Others("span", SPANNING_TRIPLES, self.worst_pairs().pairs, unbounded=True)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """Victim at the end points, all others at one of them (by symmetry either) or halfway."""
-        middle = 0.5 * (self.low + self.high)
-        return tuple((self.low, self.high, x2) for x2 in (self.low, middle))

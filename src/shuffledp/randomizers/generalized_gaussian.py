@@ -13,9 +13,8 @@ from shuffledp import _special as special
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.noises import Noise, generalized_noise
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
-from shuffledp.randomizers.additive import NEVER, IntervalNoise
-from shuffledp.randomizers.gamma import gamma_power
-from shuffledp.randomizers.noise import Floats
+from shuffledp.randomizers.additive import IntervalNoise
+from shuffledp.randomizers.noise import Floats, gamma_power
 from shuffledp.randomizers.power_renyi import power_renyi
 
 U = UNIT_ROUNDOFF
@@ -127,12 +126,6 @@ class GeneralizedGaussian(IntervalNoise):
     @property
     def _finest(self) -> float:
         return self.distance
-
-    @property
-    def farthest(self) -> float:
-        """Beyond the table: by the inverse in floats."""
-        a = 1.0 / self.shape
-        return float(special.gammainccinv(a, NEVER)) ** a / self.distance
 
     def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
         """L^(1/b) scales, L a Gamma(1/b) number: their density is e^-L/Gamma(1 + 1/b)."""

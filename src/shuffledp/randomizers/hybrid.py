@@ -137,6 +137,6 @@ class Hybrid(IntervalMean):
 
         At an end the bit hides others least; all three intervals have to be disjoint.
         """
-        apart = min(self.low + (self.high - self.low) * math.exp(-0.5 * self.eps0), self.high)
-        others = dict.fromkeys((self.low, self.high, self.middle, apart))
-        return (*((self.low, self.high, x2) for x2 in others), (apart, self.high, self.low))
+        low, high = self.low, self.high
+        apart = min(low + (high - low) * math.exp(-0.5 * self.eps0), high)
+        return (*super().datasets(), (low, high, apart), (apart, high, low))

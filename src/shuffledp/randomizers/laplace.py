@@ -15,7 +15,7 @@ from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Switch
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.noise import Floats, scales_between
 from shuffledp.randomizers.values import real_values
-from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES, TWO_INPUTS
+from shuffledp.theorems import SPANNING_TRIPLES, TWO_INPUTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,13 +92,11 @@ class Laplace(IntervalNoise):
         return Others("span", SPANNING_TRIPLES, pairs, pairs[0] if self.binary else ())
 
     def worst_pairs(self) -> WorstPairs:
-        """The end points; mirrored, the other direction has the same law."""
-        theorem = TWO_INPUTS if self.binary else END_POINTS
-        return WorstPairs(((self.low, self.high),), theorem)
+        """The end points: two inputs alone, or the ends of the interval."""
+        found = super().worst_pairs()
+        return found._replace(theorem=TWO_INPUTS) if self.binary else found
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """Victim at the end points, others at one of them (by symmetry either) or halfway."""
-        others = (self.low,)
-        if not self.binary:
-            others = (*others, 0.5 * (self.low + self.high))
-        return tuple((self.low, self.high, x2) for x2 in others)
+        """No input is halfway where there are two."""
+        found = super().datasets()
+        return found[:1] if self.binary else found

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -12,23 +14,27 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp import _special as special
-from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.balls import acb, arb, total
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.outputs import Law, OutputClass
 from shuffledp.ball.record import WorstPairs
+from shuffledp.bounds.continuous import Cells
+from shuffledp.errors import NotCertified
+from shuffledp.kernel.cells import Cell, Corner
 from shuffledp.mechanism import Follows, Number, Positive, Whole
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
-from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.gamma import gamma_power
+from shuffledp.randomizers.base import Input, Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import (
     MILLS,
     Bools,
-    Cells,
     around,
     draw,
+    gamma_power,
     tails,
     to_lattice,
 )
+from shuffledp.randomizers.noise import Cells as NoiseCells
 from shuffledp.randomizers.values import blocks
 from shuffledp.randomizers.vectors import (
     grown_radius,
@@ -43,6 +49,11 @@ _LARGEST_DIMENSION = 16
 # Names of the victim's two label laws.
 LABELS = (-1, -2)
 _FINER = 2.0**32
+# Below this distance, in scales, a coordinate's density is that at 0 but for 1e-11.
+_NEAR = 2.0**-20
+# Cells of the angle: so many, and as many more for so many scales between the points, up to so
+# often; a multiple of the 32 of an audit.
+_FEWEST, _FINE, _MOST = 512, 8.0, 8
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -158,6 +169,71 @@ class LaplaceBall(MeanRandomizer):
         """Two points at the distance, all others at one of them."""
         return ((0, 1, 0), (0, 1, 1))
 
+    # ------------------------------------------------------------------------------- its law
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """The victim's labels: (p al, al, k0) and (al, p al, k0) against (p al, p al, k0)/q.
+
+        p = e^(distance/scale) and q = e^(2 radius/scale) bound ratios, beta is the total variation
+        at the distance, al = beta/(p - 1) and k0 = 1 - (p + 1) al (docs/theory.md, Theorem 5.4).
+        """
+        if tuple(inputs) != LABELS:
+            return super().output_law(inputs)
+        apart = arb(self.local_epsilon(0.5))
+        p, q = apart.exp(), arb(self.eps0).exp()
+        beta = total_variation(apart, self.d).min((p - 1) / (p + 1)).min(q - 1)
+        small = (beta / (p - 1)).upper()
+        large, rest = p * small, (1 - (p + 1) * small).nonnegative_part()
+        return [
+            OutputClass(large / q, (large, small)),
+            OutputClass(large / q, (small, large)),
+            OutputClass(rest / q, (rest, rest)),
+        ]
+
+    def cells(self, inputs: Sequence[Input]) -> Cells:
+        """Two points at the distance: cells of phi, distances from them differing by it times cos.
+
+        In spheroidal coordinates around the points 0 and 1 (foci 2z scales apart) the density of
+        phi is proportional to e^(-+z cos phi) sin^(d-2) phi (k + sin^2 phi), where
+        k = (d - 1)/z K_(d/2)(z)/K_(d/2-1)(z).
+        """
+        if len(inputs) < 3 or not set(inputs) <= {0, 1}:
+            raise NotCertified("laplace-ball: wanted three of its two points, 0 and 1")
+        d, z = self.d, arb(self.reach) / arb(self.scale) / 2
+        a = acb(arb(d) / 2)
+        k = (
+            (d - 1)
+            / z
+            * (acb(z).bessel_k(a, scaled=True) / acb(z).bessel_k(a - 1, scaled=True)).real
+        )
+        count = _FEWEST * min(max(1, math.ceil(float(z) / _FINE)), _MOST)
+
+        def density(phi: acb, _analytic: bool) -> acb:  # noqa: FBT001 (as flint calls it)
+            sine = phi.sin()
+            return (-z * (phi.cos() + 1)).exp() * sine ** (d - 2) * (k + sine * sine)
+
+        places = [arb.pi() * j / count for j in range(count + 1)]
+        weights = [
+            acb.integral(density, acb(one), acb(other)).real.nonnegative_part()
+            for one, other in pairwise(places)
+        ]
+        whole = total(weights)
+        rows = [[w / whole for w in weights]]
+        rows.append(rows[0][::-1])
+        # log f_1/f_0 at the edges.
+        levels = [2 * z * phi.cos() for phi in places]
+
+        def ratio(x: int, j: int) -> arb:
+            return ((x - inputs[2]) * levels[j]).exp() if x != inputs[2] else arb(1)
+
+        corners = [Corner(ratio(inputs[0], j), ratio(inputs[1], j)) for j in range(count + 1)]
+        masses = zip(*(rows[x] for x in (inputs[2], inputs[0], inputs[1])), strict=True)
+        found = [
+            Cell(mass, p, q, _corner(one, other, top=False), _corner(one, other, top=True))
+            for (mass, p, q), (one, other) in zip(masses, pairwise(corners), strict=True)
+        ]
+        return Cells(found, arb(0), arb(0))
+
     # ---------------------------------------------------------------------------- running it
 
     def variance(self, frequency: float = 0.0) -> float:
@@ -187,7 +263,34 @@ class LaplaceBall(MeanRandomizer):
         return vector_reports(self.d, reports)
 
 
-class _BallCells(Cells):
+def total_variation(separation: arb, d: int) -> arb:
+    """Total variation of the noise around two points so many scales apart, or 1e-11 of it more.
+
+    Half-spaces tell them apart best: P(|Z_1| <= separation/2). With a = d/2 a coordinate has the
+    density Gamma(a)/(2 sqrt(pi) Gamma(a + 1/2)) h(s), h(s) = s^a K_a(s)/(2^(a-1) Gamma(a)), which
+    is 1 at 0 and falls; near 0 it counts as 1.
+    """
+    a, end = arb(d) / 2, separation / 2
+    top = a.gamma() / (arb.pi().sqrt() * (a + arb(0.5)).gamma())
+
+    def fall(s: acb, analytic: bool) -> acb:  # noqa: FBT001 (as flint calls it)
+        if analytic and not s.real > 0:
+            return acb("nan")
+        return s.pow(acb(a)) * s.bessel_k(acb(a)) / (arb(2) ** (a - 1) * a.gamma())
+
+    if not end > _NEAR:
+        return top * end
+    return top * (arb(_NEAR) + acb.integral(fall, acb(_NEAR), acb(end)).real)
+
+
+def _corner(one: Corner, other: Corner, *, top: bool) -> Corner:
+    """The upper or the lower end of the ranges between two corners."""
+    if top:
+        return Corner(one.u.max(other.u), one.v.min(other.v))
+    return Corner(one.u.min(other.u), one.v.max(other.v))
+
+
+class _BallCells(NoiseCells):
     """Coordinates of noise in cells of the lattice, d of them a user.
 
     With t of the law Gamma((d + 1)/2) and N a standard normal vector, scale sqrt(2 t) N has density
@@ -206,7 +309,8 @@ class _BallCells(Cells):
         own, unsure, above = tails(self._words)
         a, p = self._half, np.where(above, 0.5 * own, 1.0 - 0.5 * own)
         root, error = gamma_power(a, 0.5, p)
-        root *= math.sqrt(2.0)
+        # Of a number that is 0 in floats nothing is known.
+        root = math.sqrt(2.0) * np.where(root > 0.0, root, np.nan)
         t = 0.5 * root * root
         # p/density, relative to t: what a relative error of p does to t.
         error += 0.5 * unsure * p * math.gamma(a) * np.exp(t) / t**a

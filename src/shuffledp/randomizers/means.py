@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
+from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted
+from shuffledp.randomizers.values import real_values
 from shuffledp.statistics.estimates import Aggregate, Law, MeanEstimate
+from shuffledp.theorems import END_POINTS, Theorem
 
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -31,10 +34,14 @@ class MeanRandomizer(Randomizer):
         """Values with the inputs as means, shape (n,) or (n, d); refuses impossible reports."""
 
     @property
+    def message_bits(self) -> float:
+        """64: a float."""
+        return 64.0
+
+    @property
     def centre(self) -> float:
-        """Middle of the interval of inputs, about which squares are summed; 0 of vectors."""
-        low, high = getattr(self, "low", None), getattr(self, "high", None)
-        return 0.0 if low is None or high is None else 0.5 * low + 0.5 * high
+        """The value about which squares are summed; 0 of vectors."""
+        return 0.0
 
     def aggregate(self, reports: Reports) -> Aggregate:
         """Sums of the reports' unbiased values, and of their squares about ``centre``.
@@ -79,3 +86,33 @@ class MeanRandomizer(Randomizer):
         """More of the law of the noise than its standard deviation, where it is known."""
         del sums
         return None
+
+
+class OnInterval(MeanRandomizer):
+    """A mechanism for values in [low, high] whose law is mirrored where the interval is."""
+
+    # The theorem by which the end points are the worst pair.
+    ends_theorem: ClassVar[Theorem] = END_POINTS
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """Middle of the interval."""
+        return 0.5 * self.low + 0.5 * self.high
+
+    @property
+    def centre(self) -> float:
+        """The middle."""
+        return self.middle
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return real_values(values, self.low, self.high)
+
+    def worst_pairs(self) -> WorstPairs:
+        """The end points; mirrored, the other direction has the same law."""
+        return WorstPairs(((self.low, self.high),), self.ends_theorem)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """Victim at the end points, all others at one of them (by symmetry either) or halfway."""
+        return tuple((self.low, self.high, x2) for x2 in (self.low, self.middle))

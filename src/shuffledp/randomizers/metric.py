@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.noises import Noise
 from shuffledp.ball.record import WorstPairs
+from shuffledp.bounds.continuous import Cells
+from shuffledp.bounds.line import Line
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, Positive
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.randomizers.additive import IntervalNoise
+from shuffledp.randomizers.base import Input
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.noise import Floats, bits_for, scales_between
 from shuffledp.theorems import METRIC_ENVELOPE
@@ -25,6 +32,11 @@ U = UNIT_ROUNDOFF
 _FINER = 20
 # Places in [0, 1] are floats.
 _FINEST = 50
+# Cells between the middle of the two values and the end of the interval: gains are then known to
+# a relative eps0/2000.
+_CELLS = 2000
+# Distances are rounded up to an even number of these steps of the interval: the middle is a float.
+_GRID = 2.0**50
 # Inputs of the envelope's law.
 ENVELOPE_INPUTS = ((0,), (1,))
 
@@ -152,6 +164,30 @@ class MetricLaplace(IntervalNoise):
             inner = math.nextafter(inner, self.high)
         others = (self.low, self.high, inner, 0.5 * (self.low + self.high))
         return tuple((self.high, inner, x2) for x2 in dict.fromkeys(others))
+
+    # ------------------------------------------------------------------------------- its law
+
+    def line(self, inputs: Sequence[Input]) -> Line | None:
+        """That of Laplace's own for values; None of the envelope."""
+        values = not any(isinstance(x, tuple) for x in inputs)
+        return self._laplace.line(inputs) if values else None
+
+    def cells(self, inputs: Sequence[Input]) -> Cells | None:
+        """Cells of the envelope of all neighbours; None of values.
+
+        On the interval [0, 1], with the distance d: the outputs beyond 1 - d/2 of the pair
+        (1, 1 - d) against the blanket, and the same with the pair exchanged (docs/theory-noise.md,
+        Theorem 3.1). Exchanged it is the same law.
+        """
+        if set(inputs) != set(ENVELOPE_INPUTS):
+            return None
+        step = min(1.0, 2.0 * math.ceil(self.separation * _GRID / 2.0) / _GRID)
+        noise = Noise(arb(1), 1 / arb(self.eps0), arb(0), arb(1))
+        middle = 1.0 - 0.5 * step
+        line = Line(noise, arb(1), arb(1.0 - step), None)
+        edges = [float(y) for y in np.linspace(middle, 1.0, _CELLS + 1)]
+        right = line.cells_beyond(arb(middle), edges)
+        return Cells([*right, *(cell.swap() for cell in right)], arb(0), arb(0))
 
     # ---------------------------------------------------------------------------- running it
 

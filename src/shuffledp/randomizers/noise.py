@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp import _special as special
 from shuffledp.arithmetic.balls import arb
 from shuffledp.randomness import RandomSource, Uniform, Words
 
@@ -35,6 +36,10 @@ DIGITS = 36
 ERROR = 2.0**-48
 # tail/density of a normal number is at most this: sqrt(pi/2), at 0.
 MILLS = 1.2534
+# Relative error of the power of a gamma number: four times the largest that was measured.
+_GAMMA_ERROR = 2.0**-45
+# Gamma numbers below this are no floats.
+_LEAST_GAMMA = 1e-290
 # Where a tail's relative error is larger, floats do not bound the noise.
 _RARE = 2.0**-8
 _HALF = np.uint64(1 << 63)
@@ -48,6 +53,24 @@ def scales_between(low: float, high: float, scale: float) -> float:
     exact = (Fraction(high) - Fraction(low)) / Fraction(scale)
     found = exact.numerator / exact.denominator
     return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
+
+
+def gamma_power(a: float, power: float, tail: Floats) -> tuple[Floats, float]:
+    """L^power where P(Gamma(a) number > L) = tail, and its relative error.
+
+    Parameters
+    ----------
+    a : float
+        The law's shape.
+    power : float
+        Above 0.
+    tail : ndarray
+        Probabilities in (0, 1].
+    """
+    found = special.gammainccinv(a, tail)
+    # P(number < L) is L^a/Gamma(1 + a) next to 0.
+    near = ((1.0 - tail) * math.gamma(1.0 + a)) ** (power / a)
+    return np.where(found > _LEAST_GAMMA, found**power, near), _GAMMA_ERROR * max(power, 1.0)
 
 
 def bits_for(scale: float, wanted: int) -> int:

@@ -68,11 +68,6 @@ class Piecewise(IntervalMean):
     high: IntervalHigh = 1.0
 
     @property
-    def message_bits(self) -> float:
-        """64: a float."""
-        return 64.0
-
-    @property
     def reach(self) -> float:
         """C = (e^{eps0/2} + 1)/(e^{eps0/2} - 1): the largest output on [-1, 1]."""
         return usable(self.name, 1.0 / math.tanh(0.25 * self.eps0))

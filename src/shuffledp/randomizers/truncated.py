@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,17 +19,17 @@ from numpy.typing import ArrayLike
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.noises import Noise, truncated_noise
 from shuffledp.ball.outputs import rational_ball
-from shuffledp.ball.record import Others, WorstPairs
+from shuffledp.ball.record import Others
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.randomizers.additive import lattice_reports
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.laplace import Laplace
-from shuffledp.randomizers.means import Floats, MeanRandomizer
+from shuffledp.randomizers.means import Floats, OnInterval
 from shuffledp.randomizers.noise import ERROR, Bools, Cells
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource, Uniform
-from shuffledp.theorems import END_POINTS, TRUNCATED_END_POINTS
+from shuffledp.theorems import TRUNCATED_END_POINTS, Theorem
 
 # Of the variance as a function of the input, of which the largest is given.
 _INPUTS = 129
@@ -39,7 +39,7 @@ _LEAST_MARGIN = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
-class _BoundedLaplace(MeanRandomizer):
+class _BoundedLaplace(OnInterval):
     """What both share: parameters, inputs, and the Laplace mechanism they come from."""
 
     eps0: LocalEpsilon
@@ -55,18 +55,6 @@ class _BoundedLaplace(MeanRandomizer):
     @property
     def _laplace(self) -> Laplace:
         return Laplace(eps0=self.eps0, low=self.low, high=self.high)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """Victim at the end points, all others at one of them or in the middle."""
-        return self._laplace.datasets()
-
-    @property
-    def message_bits(self) -> float:
-        """64: a float."""
-        return 64.0
-
-    def _checked(self, values: ArrayLike) -> np.ndarray:
-        return real_values(values, self.low, self.high)
 
     def _reports(self, reports: ArrayLike) -> Floats:
         # A report that was written down and read may differ in its last digits.
@@ -109,10 +97,6 @@ class ClampedLaplace(_BoundedLaplace):
     def others(self) -> Others:
         """Those of Laplace, whose reports these are, processed further."""
         return self._laplace.others()
-
-    def worst_pairs(self) -> WorstPairs:
-        """The end points; mirrored, the other direction has the same law."""
-        return WorstPairs(((self.low, self.high),), END_POINTS)
 
     def variance(self, frequency: float = 0.0) -> float:
         """s^2 (2 - e^{-((high - low)/2 + margin)/s}): the largest, at the middle."""
@@ -162,6 +146,7 @@ class TruncatedLaplace(_BoundedLaplace):
 
     name: ClassVar[str] = "truncated-laplace"
     summary: ClassVar[str] = "Laplace noise, reports conditioned on an interval"
+    ends_theorem: ClassVar[Theorem] = TRUNCATED_END_POINTS
 
     def _inside(self, place: float) -> float:
         """P(low - margin <= x + Z <= high + margin) = D(x)/2 for the input at this place."""
@@ -172,10 +157,6 @@ class TruncatedLaplace(_BoundedLaplace):
     def added_noise(self) -> Noise:
         """Laplace noise given that the report is within the margin."""
         return truncated_noise(self.eps0, self.low, self.high, self.margin)
-
-    def worst_pairs(self) -> WorstPairs:
-        """The end points; mirrored, the other direction has the same law."""
-        return WorstPairs(((self.low, self.high),), TRUNCATED_END_POINTS)
 
     def variance(self, frequency: float = 0.0) -> float:
         """The largest over the inputs, by quadrature at 129 of them."""

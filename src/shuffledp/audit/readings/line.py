@@ -1,7 +1,7 @@
 """Readings of noise: cells between cut points of a number that the report has, by the law.
 
 Cut points are quantiles of reports that are simulated: wherever they are, the cells' probabilities
-are those of the law, in balls where it has a record as noise (``laws.lines``).
+are those of the law, in balls where it is noise on a line.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from shuffledp.audit.readings.base import (
     value_of,
 )
 from shuffledp.errors import NotCertified
-from shuffledp.laws.lines import integers_of, line_of
-from shuffledp.laws.vectors import angle_cells
 from shuffledp.randomizers import (
     ClampedLaplace,
     Density,
@@ -93,8 +91,7 @@ def of_noise(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
         ends = (-margin, randomizer.top + margin)
     samples = [simulated(randomizer, x) for x in inputs]
     with ctx.workprec(precision_for(1)):
-        pair = (inputs[0], inputs[-1])
-        line = line_of(randomizer, pair) or integers_of(randomizer, pair)
+        line = randomizer.line((inputs[0], inputs[-1]))
     if line is None:
         raise NotCertified(f"{randomizer.name}: no audit knows how to read its reports")
     noise = line.noise
@@ -168,7 +165,7 @@ def of_density(randomizer: Density, inputs: tuple[Any, ...]) -> Reading:
 
 def of_gaussian_ball(randomizer: GaussianBall, inputs: tuple[Any, ...]) -> Reading:
     """The coordinate along the diameter: the likelihood ratio depends on it alone."""
-    found = of_noise(randomizer.line, inputs)
+    found = of_noise(randomizer.coordinate_noise, inputs)
 
     def coordinate(rows: Floats) -> Floats:
         return rows[:, 0]
@@ -186,7 +183,7 @@ def of_laplace_ball(randomizer: LaplaceBall, inputs: tuple[Any, ...]) -> Reading
     if not set(inputs) <= {0, 1}:
         raise NotCertified("laplace-ball: reports are read for its two points 0 and 1 alone")
     with ctx.workprec(precision_for(1)):
-        fine = [(float(c.p), float(c.q)) for c in angle_cells(randomizer, (0, 1, 0))]
+        fine = [(float(c.p), float(c.q)) for c in randomizer.cells((0, 1, 0)).cells]
     mass = np.array(fine).T.reshape(2, _ANGLES, -1).sum(axis=2)[list(inputs)]
     points = [np.array(_ball_point(randomizer, x)) for x in (0, 1)]
     distance = float(np.linalg.norm(points[1] - points[0]))
