@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from shuffledp.errors import rejected
 
-LARGEST_EPS0 = 300.0
+# Local guarantees in nats: of less, variances leave the range of floats.
+SMALLEST_EPS0, LARGEST_EPS0 = 1e-9, 300.0
 LARGEST_COUNT = 10**15
 LARGEST_DOMAIN = 10**9
 
@@ -27,8 +28,8 @@ def positive(name: str, value: Any, *, high: float = math.inf) -> float:
 
 
 def local_epsilon(name: str, value: Any) -> float:
-    """Return a local privacy parameter in nats, 0 < value <= 300."""
-    return positive(name, value, high=LARGEST_EPS0)
+    """Return a local privacy parameter in nats, 1e-9 <= value <= 300."""
+    return real(name, value, low=SMALLEST_EPS0, high=LARGEST_EPS0)
 
 
 def open_unit(name: str, value: Any) -> float:

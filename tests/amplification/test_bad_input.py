@@ -38,9 +38,9 @@ for v in NOT_EPS0:
         lambda v: sd.Laplace(eps0=v),
         lambda v: sd.generic(eps0=v, n=10),
     ):
-        case("eps0", v, "a finite number > 0 and <= 300", lambda v=v, b=build: b(v))
+        case("eps0", v, "a finite number >= 1e-09 and <= 300", lambda v=v, b=build: b(v))
 for v in [*NOT_EPS0, 31.0]:
-    case("eps0", v, "a finite number > 0 and <= 30", lambda v=v: sd.OLH(domain=3, eps0=v))
+    case("eps0", v, "a finite number >= 1e-09 and <= 30", lambda v=v: sd.OLH(domain=3, eps0=v))
 for v in NOT_DOMAIN:
     for name, build in (
         ("k", lambda v: sd.KRR(k=v, eps0=1.0)),

@@ -314,14 +314,6 @@ def test_what_is_printed():
         assert f"theory-shufflers.md, {page}" in bound.upper_theorem.source
 
 
-def test_together_covers_datasets():
-    relation = Together(2)
-    assert relation.covers((1, 2, 3), (1, 0, 0))
-    assert not relation.covers((1, 2, 3), (0, 0, 0))
-    assert not relation.covers((1, 2, 3), (1, 2))
-    assert OrAbsent().covers(None, 3)
-
-
 def test_delta_of_the_eps_that_is_claimed_is_no_more_than_the_target():
     for changed, distance in ((1, 1e-6), (2, 1e-6)):
         shuffler = sd.Shuffler(distance=distance)

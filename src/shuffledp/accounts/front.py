@@ -166,7 +166,7 @@ def generic(
     Parameters
     ----------
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     n : int
         Users, 1 <= n <= 1e15.
     adaptive : bool

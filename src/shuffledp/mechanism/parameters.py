@@ -166,7 +166,7 @@ class Follows:
 
 
 Domain = Annotated[int, Whole(low=2, high=_check.LARGEST_DOMAIN)]
-LocalEpsilon = Annotated[float, Positive(high=_check.LARGEST_EPS0)]
+LocalEpsilon = Annotated[float, Number(low=_check.SMALLEST_EPS0, high=_check.LARGEST_EPS0)]
 Switch = Annotated[bool, Flag()]
 # Squares of lengths, and their products, stay among the floats.
 _FAR = Number(low=-1e100, high=1e100)

@@ -38,9 +38,13 @@ class Relation(ABC):
     def change(self) -> str:
         """What happens to the one user's data, in words: "replaced by another"."""
 
-    @abstractmethod
     def covers(self, x0: Value, x1: Value) -> bool:
-        """Whether one user may hold x0 in one dataset and x1 in its neighbour."""
+        """Whether one user may hold the input x0 in one dataset and x1 in its neighbour.
+
+        False of relations that no mechanism's inputs have.
+        """
+        del x0, x1
+        return False
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -194,10 +198,6 @@ class AddOrRemove(Relation):
         """The number of users is not public here."""
         return say("neighbours-n", self.words)
 
-    def covers(self, x0: Value, x1: Value) -> bool:
-        """One of the two is None: nothing."""
-        return x0 is None or x1 is None
-
     def to_dict(self) -> dict[str, Any]:
         """The key alone."""
         return {"key": self.key}
@@ -215,10 +215,6 @@ class ReplaceSpecial(Relation):
     def change(self) -> str:
         """By what stands for nothing."""
         return "replaced by a special value, or the other way round"
-
-    def covers(self, x0: Value, x1: Value) -> bool:
-        """One of the two is None: the special value."""
-        return x0 is None or x1 is None
 
     def to_dict(self) -> dict[str, Any]:
         """The key alone."""

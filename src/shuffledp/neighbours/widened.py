@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation, ReplaceSpecial, Value
+from shuffledp.neighbours.one_user import REPLACEMENT, Relation, ReplaceSpecial
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,6 @@ class OrAbsent(Relation):
     def change(self) -> str:
         """The other relation's, or absent."""
         return f"{self.one.change}, or absent from one of them"
-
-    def covers(self, x0: Value, x1: Value) -> bool:
-        """None stands for nothing."""
-        return x0 is None or x1 is None or self.one.covers(x0, x1)
 
     def to_dict(self) -> dict[str, Any]:
         """Key and the other relation."""
@@ -106,10 +101,6 @@ class OfGroup(Relation):
         """The relation in words, and whose data it is about."""
         return f"{self.one.words}; {member_of(self.group)}"
 
-    def covers(self, x0: Value, x1: Value) -> bool:
-        """Of what one user of the group holds."""
-        return self.one.covers(x0, x1)
-
     def to_dict(self) -> dict[str, Any]:
         """Key, the group, and the relation of one user's data."""
         return {"key": self.key, "group": self.group, "one": self.one.to_dict()}
@@ -158,14 +149,6 @@ class Together(Relation):
             return f"{words}; {member_of(self.one.group, many=True)}"
         return words
 
-    def covers(self, x0: Value, x1: Value) -> bool:
-        """Of two lists of all users' data: at most so many differ, each within the relation."""
-        rows = (x0, x1)
-        if any(not isinstance(row, Sequence) for row in rows) or len(x0) != len(x1):
-            return False
-        differing = [(a, b) for a, b in zip(x0, x1, strict=True) if a != b]
-        return len(differing) <= self.count and all(self.one.covers(a, b) for a, b in differing)
-
     def to_dict(self) -> dict[str, Any]:
         """Key, how many, and each one's relation."""
         return {"key": self.key, "count": self.count, "one": self.one.to_dict()}
@@ -200,16 +183,6 @@ class EachRound(Relation):
             whose = f" ({member_of(relation.group)})" if isinstance(relation, OfGroup) else ""
             said.append(f"in rounds of {name}{number} {relation.noun} {relation.change}{whose}")
         return f"changed: {', '.join(said)}"
-
-    def covers(self, x0: Value, x1: Value) -> bool:
-        """In every round, of one value for each."""
-        rows = (x0, x1)
-        if any(not isinstance(row, Sequence) or len(row) != len(self.rounds) for row in rows):
-            return False
-        return all(
-            a == b or relation.covers(a, b)
-            for (_, relation), a, b in zip(self.rounds, x0, x1, strict=True)
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Key, and each mechanism's name and relation."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -92,25 +91,14 @@ class Channel(Randomizer):
         Raises
         ------
         ParameterError
-            If there is no such file, or a line is not what was wanted; the message names it.
+            If there is no such file, or a row is not what was wanted; the message names it.
         """
+        wanted = "wanted a CSV file with a row of numbers for each input, equally many in each"
         try:
-            lines = list(csv.reader(Path(path).read_text(encoding="utf-8-sig").splitlines()))
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            why = unreadable(error)
-            msg = f"path = {str(path)!r}: {why}; wanted a CSV file with a row for each input"
-            raise ParameterError(msg) from None
-        rows: list[list[float]] = []
-        for number, line in enumerate(lines, start=1):
-            if not any(field.strip() for field in line):
-                continue
-            where = f"line {number} of {str(path)!r}"
-            try:
-                rows.append([float(field) for field in line])
-            except ValueError:
-                raise rejected(where, ",".join(line), "numbers separated by commas") from None
-            if len(rows[-1]) != len(rows[0]):
-                raise rejected(where, f"{len(line)} numbers", f"{len(rows[0])}, as in the first")
+            lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+            rows = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2) if any(lines) else []
+        except (OSError, ValueError) as error:
+            raise ParameterError(f"path = {str(path)!r}: {unreadable(error)}; {wanted}") from None
         return cls(matrix=rows, normalize=normalize)  # type: ignore[arg-type]
 
     @classmethod

@@ -44,7 +44,7 @@ class DiscreteLaplace(LatticeNoise):
     top : int
         The largest input, 1 to 1e9.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300; eps0/top for neighbouring integers.
+        Local privacy in nats, 1e-9 <= eps0 <= 300; eps0/top for neighbouring integers.
     clamped : bool
         Whether reports are clamped to 0 .. top.
 

@@ -18,7 +18,6 @@ from shuffledp.ball.bits import Bits, bits_between
 from shuffledp.ball.levels import Favours, two_levels
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.record import Others
-from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.levels import coin, grown, place
@@ -30,7 +29,6 @@ from shuffledp.statistics.estimates import Aggregate
 from shuffledp.theorems import LEAST_OVERLAP, MIXED_TRIPLES, Theorem
 
 _HALF = b"\x80"
-_LARGEST_SCALE = 1e150
 # The reports' squares tell of the values' where they vary with them by more than rounding does.
 _KNOWN = 1e-9
 
@@ -136,7 +134,7 @@ class Duchi(IntervalMean):
     Parameters
     ----------
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     low, high : float
         The interval of inputs.
 
@@ -159,7 +157,7 @@ class Duchi(IntervalMean):
     @property
     def scale(self) -> float:
         """C = (e^eps0 + 1)/(e^eps0 - 1)."""
-        return usable(self.name, 1.0 / math.tanh(0.5 * self.eps0))
+        return 1.0 / math.tanh(0.5 * self.eps0)
 
     def variance(self, frequency: float = 0.0) -> float:
         """C^2 times half the interval squared: the worst input is the middle."""
@@ -168,7 +166,7 @@ class Duchi(IntervalMean):
 
     def _spread(self, square: float) -> float:
         """C^2 - x^2; C^2 - 1 = 4 e^eps0/(e^eps0 - 1)^2 to its own precision."""
-        return usable(self.name, 1.0 / math.sinh(0.5 * self.eps0)) ** 2 + (1.0 - square)
+        return 1.0 / math.sinh(0.5 * self.eps0) ** 2 + (1.0 - square)
 
     def _law(self, sums: Aggregate) -> BitMean:
         """Independent bits: binomial limits, whatever the single values are."""
@@ -219,10 +217,3 @@ def bits(places: Floats, eps0: float, source: RandomSource) -> np.ndarray:
     rounded = source.unit(len(places)) < places
     coins = source.coins(_HALF, len(places))
     return np.where(fair, coins, rounded).astype(np.uint8)
-
-
-def usable(name: str, scale: float) -> float:
-    """The scale of the reports, if its square is in the range of floats."""
-    if not scale <= _LARGEST_SCALE:
-        raise NotCertified(f"{name}: reports of scale {scale:g} leave nothing to estimate with")
-    return scale

@@ -38,7 +38,7 @@ class Extremal(HitOrMiss, UniformOrOwn):
     pattern : sequence of sequences of 0 and 1
         Rows are inputs (2 to 1000), columns outputs; the same number of ones in all rows.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
 
     Notes
     -----

@@ -35,7 +35,6 @@ from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 from shuffledp.theorems import SYMMETRIC_PAIRS, Theorem
 
 Floats = npt.NDArray[np.floating[Any]]
-_SMALLEST_GAP = 1e-150
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ class FrequencyRandomizer(Randomizer):
         """
         sums = data if isinstance(data, Aggregate) else self.aggregate(data)
         n = counted(sums)
-        rates = self._usable()
+        rates = self.support
         frequencies = (sums.sums / n - rates.other) / rates.gap
         share = np.clip(frequencies, 0.0, 1.0)
         errors = np.sqrt(self._variances(share) / n)
@@ -148,7 +147,6 @@ class FrequencyRandomizer(Randomizer):
 
     def variance(self, frequency: float = 0.0) -> float:
         """[f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, per user."""
-        self._usable()
         return float(self._variances(_check.real("frequency", frequency, low=0.0, high=1.0)))
 
     def _variances(self, share: Any) -> Any:
@@ -156,11 +154,6 @@ class FrequencyRandomizer(Randomizer):
         own = rates.own * rates.own_miss / rates.gap / rates.gap
         other = rates.other * rates.other_miss / rates.gap / rates.gap
         return share * own + (1.0 - share) * other
-
-    def _usable(self) -> Support:
-        rates = self.support
-        usable_gap(self.name, rates.gap)
-        return rates
 
 
 class UniformOrOwn(FrequencyRandomizer):
@@ -397,14 +390,6 @@ class AlikeItems(HitOrMiss):
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1 or a third value: by symmetry there is no other case."""
         return tuple((0, 1, x2) for x2 in range(min(self.items, 3)))
-
-
-def usable_gap(name: str, gap: float) -> float:
-    """The gap, or NotCertified where the variance, about 1/gap^2, leaves the range of floats."""
-    if not gap >= _SMALLEST_GAP:
-        msg = f"{name}: p* - q* = {gap:g} leaves nothing to estimate with"
-        raise NotCertified(msg)
-    return gap
 
 
 def counted(sums: Aggregate, shape: tuple[int | None, ...] = (None,)) -> int:

@@ -22,7 +22,6 @@ from shuffledp.randomizers.frequency import (
     counted,
     histogram,
     orthogonal,
-    usable_gap,
 )
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, Step
@@ -99,7 +98,7 @@ class HadamardResponse(HitOrMiss, UniformOrOwn):
     domain : int
         Number of inputs, 2 <= domain <= 1e9.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     blocks : int
         B, 1 <= B <= domain; least variance near B = e^eps0.
 
@@ -228,7 +227,6 @@ class HadamardResponse(HitOrMiss, UniformOrOwn):
         sums = data if isinstance(data, Aggregate) else self.aggregate(data)
         n = counted(sums, (2, None))
         total, gain = self._total(), math.expm1(self.eps0)
-        usable_gap(self.name, gain / total)
         signed, whole = sums.sums / n
         frequencies = signed * (total / gain)
         share = np.clip(frequencies, 0.0, 1.0)
@@ -273,7 +271,6 @@ class HadamardResponse(HitOrMiss, UniformOrOwn):
         """
         f = _check.real("frequency", frequency, low=0.0, high=1.0)
         share = _check.real("block", block, low=f, high=1.0)
-        usable_gap(self.name, math.expm1(self.eps0) / self._total())
         return float(self._block_variances(f, share))
 
     def _total(self) -> float:

@@ -11,8 +11,9 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
-from shuffledp.mechanism import Domain, LocalEpsilon, Positive, Whole
+from shuffledp.mechanism import Domain, LocalEpsilon, Number, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import AlikeItems, Sizes, UniformOrOwn, independent_hits
 from shuffledp.randomizers.values import smallest_type
@@ -46,7 +47,7 @@ class LocalHash(AlikeItems, UniformOrOwn):
     l : int
         Number of hash values, >= 2. ``BLH`` has l = 2, ``OLH`` l = e^eps0 + 1 rounded.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
 
     Notes
     -----
@@ -177,7 +178,7 @@ class OLH(LocalHash):
     name: ClassVar[str] = "olh"
     summary: ClassVar[str] = "optimized local hashing"
     l: int = field(init=False, repr=False)
-    eps0: Annotated[float, Positive(high=30.0)]
+    eps0: Annotated[float, Number(low=_check.SMALLEST_EPS0, high=30.0)]
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -50,16 +50,16 @@ class Hierarchy(Mixture):
     the nodes x // branching^(L - l), and a frequency mechanism of their number: a ``Parallel``
     over the levels, whose worst pair is any two values in different nodes of the top level.
 
-    A range is a sum of few nodes; ``estimate(...).range(low, high)`` adds them up, by default after
-    making the tree consistent (parents are the sums of their children, the top adds up to one) by
-    weighted least squares. Standard errors are exact given how many users drew each level.
+    A range is a sum of few nodes; ``estimate(...).range(low, high)`` adds them up after making the
+    tree consistent (parents are the sums of their children, the top adds up to one) by weighted
+    least squares. Standard errors are exact given how many users drew each level.
 
     Parameters
     ----------
     domain : int
         Number of values, 2 <= domain <= 2^24.
     eps0 : float
-        Local privacy of a report in nats, 0 < eps0 <= 300.
+        Local privacy of a report in nats, 1e-9 <= eps0 <= 300.
     branching : int
         Children of a node, >= 2.
     base : {"k-rr", "rappor", "oue", "blh", "olh"}
@@ -175,13 +175,7 @@ class Hierarchy(Mixture):
         )
 
     def range_variance(
-        self,
-        low: int,
-        high: int,
-        *,
-        frequencies: ArrayLike,
-        counts: tuple[int, ...],
-        consistent: bool = True,
+        self, low: int, high: int, *, frequencies: ArrayLike, counts: tuple[int, ...]
     ) -> float:
         """Exact variance of the estimate of a range, given how many users drew each level.
 
@@ -195,8 +189,6 @@ class Hierarchy(Mixture):
             Of the users' values.
         counts : tuple of int
             Users of each level.
-        consistent : bool
-            Of the estimate after, or before, making the tree consistent.
 
         Notes
         -----
@@ -204,7 +196,10 @@ class Hierarchy(Mixture):
         coefficient of the node of x and S^2 the variance over users times n/(n-1), the allocation
         gives sum_l S^2(y_l)/n_l - S^2(sum_l y_l)/n; the coins give each level's noise over n_l.
         """
-        c = self._coefficients(low, high, counts, consistent=consistent)
+        low, high = self.checked_range(low, high)
+        target = np.zeros(self.domain)
+        target[low:high] = 1.0
+        c, _ = self.tree.adjoint(target, self.level_variances(counts))
         f = np.asarray(frequencies, dtype=np.float64)
         if f.shape != (self.domain,):
             raise rejected("frequencies shape", f.shape, f"({self.domain},)")
@@ -220,18 +215,12 @@ class Hierarchy(Mixture):
             total += y
         return noise + spread - _spread(total, f, n) / n
 
-    def _coefficients(
-        self, low: int, high: int, counts: tuple[int, ...], *, consistent: bool
-    ) -> list[Floats]:
+    def checked_range(self, low: int, high: int) -> tuple[int, int]:
+        """The ends of a range, 0 <= low <= high <= domain, or ParameterError."""
         low = _check.count("low", low, low=0, high=self.domain)
-        high = _check.count("high", high, low=low, high=self.domain)
-        if not consistent:
-            return self.tree.decomposition(low, high)
-        target = np.zeros(self.domain)
-        target[low:high] = 1.0
-        return self.tree.adjoint(target, self._level_variances(counts))[0]
+        return low, _check.count("high", high, low=low, high=self.domain)
 
-    def _level_variances(self, counts: tuple[int, ...]) -> Floats:
+    def level_variances(self, counts: tuple[int, ...]) -> Floats:
         """Weights of the least squares: each level's noise at frequency 0."""
         return np.array([r.variance() / k for r, k in zip(self.randomizers, counts, strict=True)])
 
@@ -265,33 +254,24 @@ class HierarchyEstimate(ByContent):
 
     def frequencies(self) -> Floats:
         """Unbiased frequencies of all values, the tree made consistent, shape (domain,)."""
-        weights = self.mechanism._level_variances(self.counts)  # noqa: SLF001
+        weights = self.mechanism.level_variances(self.counts)
         return self.mechanism.tree.consistent(list(self.levels), weights)
 
-    def range(self, low: int, high: int, *, consistent: bool = True) -> RangeEstimate:
-        """Share of the users with values low .. high - 1, unbiased.
+    def range(self, low: int, high: int) -> RangeEstimate:
+        """Share of the users with values low .. high - 1, unbiased, from the consistent tree.
 
         Parameters
         ----------
         low, high : int
             0 <= low <= high <= domain.
-        consistent : bool
-            From the consistent tree; else from the fewest nodes that make up the range.
         """
-        low = _check.count("low", low, low=0, high=self.mechanism.domain)
-        high = _check.count("high", high, low=low, high=self.mechanism.domain)
-        if consistent:
-            value = float(self.frequencies()[low:high].sum())
-        else:
-            c = self.mechanism.tree.decomposition(low, high)
-            value = sum(float(a @ b) for a, b in zip(c, self.levels, strict=True))
-        share = np.clip(self.frequencies(), 0.0, None)
+        low, high = self.mechanism.checked_range(low, high)
+        found = self.frequencies()
+        share = np.clip(found, 0.0, None)
         total = float(share.sum())
         share = share / total if total > 0.0 else np.full_like(share, 1.0 / share.size)
-        variance = self.mechanism.range_variance(
-            low, high, frequencies=share, counts=self.counts, consistent=consistent
-        )
-        return RangeEstimate(value, math.sqrt(max(variance, 0.0)))
+        variance = self.mechanism.range_variance(low, high, frequencies=share, counts=self.counts)
+        return RangeEstimate(float(found[low:high].sum()), math.sqrt(max(variance, 0.0)))
 
 
 def _spread(y: Floats, f: Floats, n: int) -> float:

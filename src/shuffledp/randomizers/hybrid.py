@@ -18,7 +18,7 @@ from shuffledp.ball.record import Masses, Others
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.duchi import IntervalMean, bit_parts, bits, mixed, usable
+from shuffledp.randomizers.duchi import IntervalMean, bit_parts, bits, mixed
 from shuffledp.randomizers.levels import coin, half_grown
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.piecewise import corner_labels, moment, spread, window_parts
@@ -47,7 +47,7 @@ class Hybrid(IntervalMean):
     Parameters
     ----------
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     low, high : float
         The interval of inputs.
 
@@ -80,7 +80,7 @@ class Hybrid(IntervalMean):
 
     def _spread(self, square: float) -> float:
         """C^2 - x^2 of Duchi's and that of the piecewise one, in their shares."""
-        bit = usable(self.name, 1.0 / math.tanh(0.5 * self.eps0)) ** 2 - square
+        bit = 1.0 / math.tanh(0.5 * self.eps0) ** 2 - square
         if self.share == 0.0:
             return bit
         rest = math.exp(-0.5 * self.eps0)
@@ -129,7 +129,7 @@ class Hybrid(IntervalMean):
         return self.middle + self.half * found
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
-        far = usable(self.name, 1.0 / math.tanh(0.25 * self.eps0)) * self.half * (1.0 + _SLACK)
+        far = self.half / math.tanh(0.25 * self.eps0) * (1.0 + _SLACK)
         return real_values(reports, self.middle - far, self.middle + far, name="reports")
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:

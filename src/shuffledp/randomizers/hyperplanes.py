@@ -104,7 +104,7 @@ class ProjectiveGeometry(HyperplaneResponse):
     domain : int
         Number of inputs, 2 <= domain <= 1e9.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     q : int, optional
         Size of the field, a prime below 2^31; by default, of the two primes
         next to e^eps0 + 1 and the least one with domain points on a line, that with the least
@@ -250,7 +250,7 @@ class PIRAPPOR(HyperplaneResponse):
     domain : int
         Number of inputs, 2 <= domain <= 1e9.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     q : int, optional
         Size of the field, a prime below 2^31; by default of the two primes
         next to e^eps0 + 1 the one with less variance at frequency 0.

@@ -65,7 +65,7 @@ class KRR(_Response):
     k : int
         Domain size, 2 <= k <= 1e9; inputs and outputs are 0 .. k-1.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
 
     Notes
     -----
@@ -95,7 +95,7 @@ class BinaryRR(_Response):
     Parameters
     ----------
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
 
     Notes
     -----

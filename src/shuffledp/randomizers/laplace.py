@@ -31,7 +31,7 @@ class Laplace(IntervalNoise):
     Parameters
     ----------
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     low, high : float
         The interval of inputs.
     binary : bool

@@ -48,10 +48,8 @@ class PCKVGRR(UniformOrOwn):
     and s more where ``padding`` lets users hold fewer than s pairs: dummy keys with value 0.
 
     Inputs of its law: 0 and 1 hold the first s keys with values +1 and -1; 2 holds the last s keys
-    with values +1, or nothing at all where there is padding. Of fewer than 2s keys, without
-    padding, 3 holds the last s with values -1, and 4 favours as few of the symbols of 0 and 3 as
-    it can. Values are shape (n, s, 2), rows (key, value); with padding a key of -1 means no pair.
-    Reports are 2 key + (1 if the sign is +),
+    with values +1, or nothing at all where there is padding. Values are shape (n, s, 2), rows
+    (key, value); with padding a key of -1 means no pair. Reports are 2 key + (1 if the sign is +),
     in the smallest unsigned type. ``estimate`` gives the frequencies of the keys, exactly unbiased
     whatever the values; ``estimate_values`` what the values add up to.
 
@@ -62,7 +60,7 @@ class PCKVGRR(UniformOrOwn):
     s : int
         Pairs of a user, 1 <= s <= domain.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     padding : bool
         True where users may hold fewer than s pairs.
 
@@ -122,7 +120,6 @@ class PCKVGRR(UniformOrOwn):
 
     def _value_variances(self) -> tuple[float, float]:
         """Of holders at value 0, and of others: the key's probability by the gap squared."""
-        self._usable()
         grow, total = grown(self.eps0), self._total
         scale = total / (grow - 1) ** 2
         return float((grow + 1) * scale), float(2 * scale)
@@ -164,7 +161,7 @@ class PCKVGRR(UniformOrOwn):
         frequencies = self.estimate(checked).frequencies
         counts = self._signs(checked)
         n = len(checked)
-        means = (counts[:, 1] - counts[:, 0]) / n / self._usable().gap
+        means = (counts[:, 1] - counts[:, 0]) / n / self.support.gap
         own, other = self._value_variances()
         share = np.clip(frequencies, 0.0, 1.0)
         return MeanEstimate(means, np.sqrt((share * own + (1.0 - share) * other) / n), n)
@@ -172,15 +169,9 @@ class PCKVGRR(UniformOrOwn):
     # -------------------------------------------------------------------------------- its law
 
     @property
-    def _roomy(self) -> bool:
-        """Whether two users need have no key in common."""
-        return self.padding or self.domain >= 2 * self.s
-
-    @property
     def _runs(self) -> list[tuple[int, int]]:
         """Runs of keys that each input holds, all of a run with one sign, or does not hold."""
-        s, edge = self.s, self.domain - self.s
-        cuts = {0, s, edge, self.domain, *(() if self._roomy else self._turns)}
+        cuts = {0, self.s, self.domain - self.s, self.domain}
         return list(itertools.pairwise(sorted(cuts)))
 
     def pairs_of(self, x: int) -> list[tuple[int, float]]:
@@ -189,9 +180,9 @@ class PCKVGRR(UniformOrOwn):
         Parameters
         ----------
         x : int
-            0 to 4, or 0 to 2 where there is padding or there are at least 2s keys.
+            0, 1 or 2.
         """
-        index = _check.count("input", x, low=0, high=2 if self._roomy else 4)
+        index = _check.count("input", x, low=0, high=2)
         if self.padding and index == 2:
             return [(-1, 0.0)] * self.s
         signs = ((start, end, self._held(start)[index]) for start, end in self._runs)
@@ -201,23 +192,8 @@ class PCKVGRR(UniformOrOwn):
 
     def _held(self, key: int) -> tuple[int, ...]:
         """The sign with which each input holds a key; 0 where it does not."""
-        s, edge = self.s, self.domain - self.s
-        first, last = int(key < s), int(key >= edge)
-        held = (first, -first, last)
-        if self._roomy:
-            return held
-        middle, end = self._turns
-        fourth = -1 if key < edge else int(key < middle or s <= key < end)
-        return (*held, -last, fourth)
-
-    @property
-    def _turns(self) -> tuple[int, int]:
-        """Where runs of keys end that input 4 holds.
-
-        Of the keys that only 0 or only 3 holds it has the other sign, of both as few as it can.
-        """
-        edge = self.domain - self.s
-        return max(edge, self.s - edge), min(self.domain, 2 * self.s - edge)
+        first, last = int(key < self.s), int(key >= self.domain - self.s)
+        return (first, -first, last)
 
     def worst_pairs(self) -> WorstPairs:
         """The same keys with values +1 and -1; exchanged, the law is the same."""
@@ -228,7 +204,7 @@ class PCKVGRR(UniformOrOwn):
 
         With padding who has nothing holds s dummy keys with value 0.
         """
-        check_inputs(inputs, 3 if self._roomy else 5)
+        check_inputs(inputs, 3)
         total = self._total_ball
         parts: list[tuple[arb, Favours]] = []
         for start, end in self._runs:
@@ -284,12 +260,8 @@ class PCKVGRR(UniformOrOwn):
             yield found
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others hold one of the two sets, or as little of them as they can.
-
-        Of few keys users have some in common: two sets that share as few as they can leave more.
-        """
-        found = tuple((0, 1, x2) for x2 in (0, 1, 2))
-        return found if self._roomy else (*found, (0, 3, 4))
+        """All others hold one of the two sets, or a set as far from them as they can."""
+        return tuple((0, 1, x2) for x2 in (0, 1, 2))
 
 
 def _pairs(values: ArrayLike, domain: int, s: int, *, padding: bool) -> np.ndarray:

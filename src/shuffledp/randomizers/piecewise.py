@@ -19,7 +19,7 @@ from shuffledp.ball.record import Masses, Others
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.duchi import IntervalMean, usable
+from shuffledp.randomizers.duchi import IntervalMean
 from shuffledp.randomizers.levels import coin, half_grown
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.noise import to_lattice
@@ -52,7 +52,7 @@ class Piecewise(IntervalMean):
     Parameters
     ----------
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     low, high : float
         The interval of inputs.
 
@@ -70,7 +70,7 @@ class Piecewise(IntervalMean):
     @property
     def reach(self) -> float:
         """C = (e^{eps0/2} + 1)/(e^{eps0/2} - 1): the largest output on [-1, 1]."""
-        return usable(self.name, 1.0 / math.tanh(0.25 * self.eps0))
+        return 1.0 / math.tanh(0.25 * self.eps0)
 
     def variance(self, frequency: float = 0.0) -> float:
         """4 w/(3 (w - 1)^2) times half the interval squared: the worst inputs are the ends."""
@@ -196,5 +196,4 @@ def spread(places: Floats, eps0: float, source: RandomSource) -> Floats:
 def moment(square: float, eps0: float) -> float:
     """Variance on [-1, 1] at the square of a value: x^2/(w - 1) + (w + 3)/(3 (w - 1)^2)."""
     gain = math.expm1(0.5 * eps0)
-    usable("piecewise", 1.0 / gain)
     return square / gain + (gain + 4.0) / 3.0 / gain / gain

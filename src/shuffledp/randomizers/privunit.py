@@ -31,7 +31,6 @@ from shuffledp.theorems import LEAST_OVERLAP
 
 _LATTICE = 2.0**32
 _UNIT_SLACK = 1e-6
-_SMALLEST_SHRINK = 1e-150
 
 
 # Thirds taken off where the least variance is sought: what is left is 1e-9 of the range.
@@ -55,7 +54,7 @@ class PrivUnit(MeanRandomizer):
     c : float
         Share of the sphere in the cap, 1e-100 <= c <= 1 - 1e-9; ``PrivUnit.best`` finds the best.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
 
     Notes
     -----
@@ -113,13 +112,13 @@ class PrivUnit(MeanRandomizer):
     @property
     def total_variance(self) -> float:
         """E|U/m - x|^2 = 1/m^2 - 1, per user."""
-        m = self._usable()
+        m = self.shrinkage
         return (1.0 - m) * (1.0 + m) / m / m
 
     def variance(self, frequency: float = 0.0) -> float:
         """Of one coordinate, per user, in the worse of its cases: along x and across it."""
         del frequency
-        m = self._usable()
+        m = self.shrinkage
         along = self._second_moment()
         return max((along - m * m) / m / m, (1.0 - along) / (self.d - 1) / m / m)
 
@@ -128,12 +127,6 @@ class PrivUnit(MeanRandomizer):
         grow = math.expm1(self.eps0)
         inside = second_moment(height(self.c, self.d), self.d)
         return (1.0 / self.d + grow * inside) / (1.0 + self.c * grow)
-
-    def _usable(self) -> float:
-        m = self.shrinkage
-        if not m >= _SMALLEST_SHRINK:
-            raise NotCertified(f"privunit: m = {m:g} leaves nothing to estimate with")
-        return m
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return self._directions(values, "values")
@@ -167,7 +160,7 @@ class PrivUnit(MeanRandomizer):
         return special.betaincinv(a, a, share)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
-        return self._directions(reports, "reports") / self._usable()
+        return self._directions(reports, "reports") / self.shrinkage
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
         """Inputs are quarter turns on a great circle."""

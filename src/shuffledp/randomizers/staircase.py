@@ -47,7 +47,7 @@ class Staircase(IntervalNoise):
     Parameters
     ----------
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     low, high : float
         The interval of inputs.
     width : float, optional

@@ -45,7 +45,7 @@ class SubsetSelection(AlikeItems, UniformOrOwn):
     d : int
         Domain size, 2 <= d <= 1e9.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     k : int, optional
         Size of the subsets, 1 <= k < d; by default the integer with the least variance at
         frequency 0, next to d/(e^eps0 + 1).

@@ -1,4 +1,4 @@
-"""A tree over 0 .. domain-1: its levels, ranges as few nodes, and consistent estimates."""
+"""A tree over 0 .. domain-1: its levels, and consistent estimates."""
 
 from __future__ import annotations
 
@@ -34,26 +34,6 @@ class Tree:
             widths.append(widths[-1] * self.branching)
         object.__setattr__(self, "widths", tuple(reversed(widths)))
         object.__setattr__(self, "sizes", tuple(-(-self.domain // w) for w in self.widths))
-
-    def decomposition(self, low: int, high: int) -> list[Floats]:
-        """Ones at the fewest nodes that make up low .. high - 1, zeros elsewhere, by level."""
-        found: list[Floats] = [np.zeros(size) for size in self.sizes]
-        for level, (width, nodes) in enumerate(zip(self.widths, found, strict=True)):
-            # Whole nodes inside, but for those under a node taken at the level above.
-            first, last = -(-low // width), high // width
-            if high == self.domain:
-                last = self.sizes[level]
-            nodes[first : max(first, last)] = 1.0
-            if level:
-                above = self.widths[level - 1]
-                start, stop = -(-low // above), high // above
-                if high == self.domain:
-                    stop = self.sizes[level - 1]
-                if start < stop:
-                    nodes[start * above // width : -(-min(stop * above, self.domain) // width)] = (
-                        0.0
-                    )
-        return found
 
     def consistent(self, levels: list[Floats], variances: Floats) -> Floats:
         """Leaves of the consistent tree nearest to the estimates (Hay et al. 2010, weighted).

@@ -75,7 +75,7 @@ class ClampedLaplace(_BoundedLaplace):
     Parameters
     ----------
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300; the scale is s = (high - low)/eps0.
+        Local privacy in nats, 1e-9 <= eps0 <= 300; the scale is s = (high - low)/eps0.
     low, high : float
         The interval of inputs.
     margin : float
@@ -131,7 +131,7 @@ class TruncatedLaplace(_BoundedLaplace):
     Parameters
     ----------
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300; the scale is s = (high - low)/eps0.
+        Local privacy in nats, 1e-9 <= eps0 <= 300; the scale is s = (high - low)/eps0.
     low, high : float
         The interval of inputs.
     margin : float

@@ -104,7 +104,7 @@ class RAPPOR(_Unary):
     d : int
         Domain size (bits in a report), 2 <= d <= 1e9.
     eps0 : float
-        Local privacy of the whole report in nats, 0 < eps0 <= 300.
+        Local privacy of the whole report in nats, 1e-9 <= eps0 <= 300.
 
     Notes
     -----
@@ -144,7 +144,7 @@ class OUE(_Unary):
     d : int
         Domain size (bits in a report), 2 <= d <= 1e9.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
 
     Notes
     -----

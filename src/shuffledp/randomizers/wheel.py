@@ -17,7 +17,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.levels import Favours, flags, two_levels
 from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
 from shuffledp.ball.record import WorstPairs
-from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism import Follows, LocalEpsilon, Positive, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import SETS, Support, UniformOrOwn
@@ -33,8 +33,6 @@ _LARGEST_SET = 1000
 _ENVELOPE = (-1, -2)
 # Different sets whose joint law is made: the victim's two and the others'.
 _MOST_SETS = 3
-# Nearer than this to a half a number of points may be rounded either way.
-_TIE = Fraction(1, 10**6)
 
 
 # Two users' sets may have no item in common.
@@ -77,7 +75,7 @@ class Wheel(UniformOrOwn):
     s : int
         Items of a user, 1 <= s <= 1000.
     eps0 : float
-        Local privacy in nats, 0 < eps0 <= 300.
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
     p : float, optional
         Length of an arc, s p < 1, rounded to a multiple of 1/(2^31 - 1), at least one; by default
         1/(2s - 1 + s e^eps0).
@@ -192,14 +190,7 @@ class Wheel(UniformOrOwn):
 
         Of disjoint sets 0, 1, 2: by whether the point is on an arc of each. On its own it is with
         probability q E/Z, q = 1 - (1 - p)^s, on the others', all independent, with probability q.
-
-        Raises
-        ------
-        NotCertified
-            Where it is not clear to which number of points p is rounded.
         """
-        if abs(Fraction(self.p or 0.0) * CIRCLE % 1 - Fraction(1, 2)) < _TIE:
-            raise NotCertified("wheel: it is not clear to which number of points p is rounded")
         eps0, covered = arb(self.eps0), self._covered
         total = rational_ball(covered) * eps0.expm1() + 1
         # The envelope is no input's law: with the input of all others there is none.
