@@ -22,7 +22,7 @@ from randomizers.checks import (
 )
 from randomizers.sources import LEAST_P_VALUE, fits
 from shuffledp.ball.caps import orthogonal_overlap
-from shuffledp.randomizers.caps import height
+from shuffledp.randomizers.privunit import height
 
 SHARES = [0.01, 0.2, 0.25, 0.3, 0.4, 0.5, 0.55, 0.7, 0.75, 0.9]
 TURNS = [Fraction(j, 4) for j in range(4)]

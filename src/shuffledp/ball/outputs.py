@@ -6,7 +6,7 @@ Parameters are floats and mean exactly the numbers those floats are.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,13 +15,16 @@ from shuffledp.arithmetic.balls import arb, fmpq
 from shuffledp.errors import ParameterError
 
 __all__ = [
+    "Favours",
     "Law",
     "OutputClass",
     "Parameters",
     "check_inputs",
+    "flags",
     "largest",
     "positive",
     "rational_ball",
+    "two_levels",
     "whole",
 ]
 
@@ -95,3 +98,33 @@ def largest(values: Sequence[arb]) -> arb:
     for value in values[1:]:
         found = found.max(value)
     return found
+
+
+# ------------------------------ densities of a base measure times a number from 1 to e^eps0
+
+# An output's favour for each input: f with R_x = (1 + (e^eps0 - 1) f) S, S the base measure. S is
+# the blanket where every output is favoured by some input not at all; else it is said.
+Favours = tuple[Fraction, ...]
+
+
+def two_levels(parts: Iterable[tuple[arb, Favours]], eps0: arb) -> Law:
+    """Base masses and favours as classes of equal ratios."""
+    merged: dict[Favours, arb] = {}
+    for mass, favours in parts:
+        merged[favours] = merged[favours] + mass if favours in merged else mass
+    gain = eps0.expm1()
+    law = []
+    for favours, mass in merged.items():
+        if mass.is_zero():
+            continue
+        level = None
+        if all(f in (0, 1) for f in favours):
+            level = tuple(eps0 if f else arb(0) for f in favours)
+        probability = tuple(mass * (1 + gain * rational_ball(f)) for f in favours)
+        law.append(OutputClass(mass, probability, level))
+    return law
+
+
+def flags(hits: Iterable[bool]) -> Favours:
+    """Favours 1 and 0, of those that are hit and that are not."""
+    return tuple(Fraction(int(hit)) for hit in hits)

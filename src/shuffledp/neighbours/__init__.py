@@ -5,13 +5,8 @@ of every mechanism; what is made of mechanisms derives its own from theirs, and 
 one it holds for. Equal relations are equal values; ``to_dict`` is their stable form in files.
 """
 
-from shuffledp.neighbours.forms import (
-    PLAIN_KEYS,
-    each_round,
-    records,
-    relation_named,
-)
 from shuffledp.neighbours.one_user import (
+    PLAIN_KEYS,
     REPLACEMENT,
     AddOrRemove,
     Records,
@@ -19,8 +14,17 @@ from shuffledp.neighbours.one_user import (
     Replacement,
     ReplaceSpecial,
     Within,
+    records,
+    relation_named,
 )
-from shuffledp.neighbours.widened import EachRound, OfGroup, OrAbsent, Together, member_of
+from shuffledp.neighbours.widened import (
+    EachRound,
+    OfGroup,
+    OrAbsent,
+    Together,
+    each_round,
+    member_of,
+)
 
 __all__ = [
     "PLAIN_KEYS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -219,3 +219,35 @@ class ReplaceSpecial(Relation):
     def to_dict(self) -> dict[str, Any]:
         """The key alone."""
         return {"key": self.key}
+
+
+_PLAIN: dict[str, Relation] = {r.key: r for r in (REPLACEMENT, AddOrRemove(), ReplaceSpecial())}
+PLAIN_KEYS = tuple(_PLAIN)
+
+
+def relation_named(key: str) -> Relation:
+    """The relation without numbers that has this key.
+
+    Parameters
+    ----------
+    key : {"replace-one", "add-or-remove-one", "replace-special"}
+        Its name in files.
+    """
+    return _PLAIN[_check.choice("relation", key, PLAIN_KEYS)]
+
+
+def records(parts: Iterable[Relation], *, most: int | None = None) -> Relation:
+    """The relation of records, ``Replacement`` itself where every record may become every other.
+
+    Parameters
+    ----------
+    parts : iterable of Relation
+        One for each attribute.
+    most : int, optional
+        At most this many attributes differ; all by default.
+    """
+    found = tuple(parts)
+    count = len(found) if most is None else most
+    if count == len(found) and all(part == REPLACEMENT for part in found):
+        return REPLACEMENT
+    return Records(found, count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -188,3 +189,25 @@ class EachRound(Relation):
         """Key, and each mechanism's name and relation."""
         said = [{"label": name, "relation": r.to_dict()} for name, r in self.rounds]
         return {"key": self.key, "rounds": said}
+
+
+def each_round(rounds: Iterable[tuple[str, Relation]]) -> Relation:
+    """The relation of rounds: their common one, or round by round.
+
+    Parameters
+    ----------
+    rounds : iterable of (str, Relation)
+        Each mechanism's name and relation, at least one.
+
+    Raises
+    ------
+    ParameterError
+        If they are of different kinds, which no one pair of datasets can be.
+    """
+    found = tuple(rounds)
+    kinds = sorted({relation.kind for _, relation in found})
+    if len(kinds) != 1:
+        raise rejected("mechanisms", kinds, "the same neighbouring relation in every round")
+    if len({relation for _, relation in found}) == 1:
+        return found[0][1]
+    return EachRound(found)

@@ -17,7 +17,6 @@ from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
 from shuffledp.neighbours import REPLACEMENT, Relation, records
-from shuffledp.randomizers.concentrated import pure_rho
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 
@@ -213,3 +212,11 @@ def randomizer_class(name: str) -> type[Randomizer]:
 def randomizer_from_dict(description: Mapping[str, Any]) -> Randomizer:
     """Build a randomizer from {"name": ..., **parameters}, refusing unknown or missing keys."""
     return mechanism_from_dict(description, Randomizer)
+
+
+def pure_rho(eps0: float) -> float:
+    """rho = eps0^2/2 (Bun, Steinke 2016, Proposition 1.4), rounded up: 0 for eps0 = 0 alone."""
+    if eps0 == 0.0:
+        return 0.0
+    # The next float, because a square below the normal floats has no relative rounding.
+    return math.nextafter(0.5 * eps0 * eps0 * (1.0 + 8 * UNIT_ROUNDOFF), math.inf)

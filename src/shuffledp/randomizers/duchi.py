@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, bits_between
-from shuffledp.ball.levels import Favours, two_levels
-from shuffledp.ball.outputs import Law
+from shuffledp.ball.outputs import Favours, Law, two_levels
 from shuffledp.ball.record import Others
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports

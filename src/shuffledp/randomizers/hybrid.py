@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.levels import two_levels
-from shuffledp.ball.outputs import Law
+from shuffledp.ball.outputs import Law, two_levels
 from shuffledp.ball.record import Masses, Others
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb, fmpq, fmpq_mat
-from shuffledp.ball.levels import Favours, flags, two_levels
-from shuffledp.ball.outputs import Law, check_inputs, rational_ball
+from shuffledp.ball.outputs import Favours, Law, check_inputs, flags, rational_ball, two_levels
 from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism import LocalEpsilon, Switch, Whole

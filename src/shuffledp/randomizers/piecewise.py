@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.ball.levels import Favours, flags, two_levels
-from shuffledp.ball.outputs import Law, rational_ball
+from shuffledp.ball.outputs import Favours, Law, flags, rational_ball, two_levels
 from shuffledp.ball.record import Masses, Others
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon

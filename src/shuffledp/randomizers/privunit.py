@@ -15,13 +15,11 @@ from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.caps import orthogonal_overlap
-from shuffledp.ball.outputs import Law
+from shuffledp.ball.outputs import Favours, Law, check_inputs, flags, rational_ball, two_levels
 from shuffledp.ball.record import WorstPairs
-from shuffledp.ball.sphere import privunit_law
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import LocalEpsilon, Number, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.caps import first_moment, height, second_moment
 from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import RefusedRows, blocks
@@ -163,8 +161,38 @@ class PrivUnit(MeanRandomizer):
         return self._directions(reports, "reports") / self.shrinkage
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
-        """Inputs are quarter turns on a great circle."""
-        return privunit_law(self.d, self.c, arb(self.eps0), inputs)
+        """Uniform on the cap of share c around x w.p. E c/Z, else off it (Bhowmick et al. 2018).
+
+        Inputs are quarter turns on a great circle. Every point is off the cap of the opposite
+        input. Caps of a share m <= 1/2 at the four turns: opposite ones are disjoint, neighbours
+        share what `orthogonal_overlap` says. A cap above 1/2 is all but the cap of 1 - c opposite
+        to it.
+        """
+        check_inputs(inputs, 4)
+        eps0 = arb(self.eps0)
+        share = Fraction(self.c)
+        small = min(share, 1 - share)
+        shared: arb | None = arb(0)
+        if any((x - y) % 2 for x in inputs for y in inputs):
+            shared = orthogonal_overlap(small, self.d)
+        m, total = rational_ball(small), rational_ball(share) * eps0.expm1() + 1
+        parts = [(1 - 4 * m + 4 * shared, frozenset[int]())]
+        for j in range(4):
+            parts.append((m - 2 * shared, frozenset({j})))
+            parts.append((shared, frozenset({j, (j + 1) % 4})))
+        merged: dict[Favours, arb] = {}
+        for mass, inside in parts:
+            hits = flags(
+                x in inside if share == small else (x + 2) % 4 not in inside for x in inputs
+            )
+            merged[hits] = merged.get(hits, arb(0)) + mass
+        # Shares that cancel exactly, as 1 - 4 m + ... + 2 m of antipodal inputs.
+        found = []
+        for hits, mass in merged.items():
+            if not mass >= 0 and mass.contains(0):
+                continue
+            found.append((mass / total, hits))
+        return two_levels(found, eps0)
 
     def worst_pairs(self) -> WorstPairs:
         """An antipodal pair; rotated by half a turn it is the other direction."""
@@ -178,6 +206,31 @@ class PrivUnit(MeanRandomizer):
         except NotCertified:
             others = (0, 2)
         return tuple((0, 2, x2) for x2 in others)
+
+
+# ------------------------------------- caps {U_1 >= t}, U uniform on the sphere of d dimensions
+
+
+def height(mass: float, d: int) -> float:
+    """t with P(U_1 >= t) = mass, to a few units of the last place of 1."""
+    a = 0.5 * (d - 1)
+    return 1.0 - 2.0 * float(special.betaincinv(a, a, mass))
+
+
+def first_moment(t: float, d: int) -> float:
+    """E[U_1; U_1 >= t] = (1 - t^2)^((d-1)/2) Gamma(d/2) / (sqrt(pi) Gamma((d-1)/2) (d - 1))."""
+    if t >= 1.0:
+        # Of a cap so small that its height is 1 in floats.
+        return 0.0
+    a = 0.5 * (d - 1)
+    log = a * math.log1p(-t * t) + float(special.gammaln(a + 0.5) - special.gammaln(a))
+    return math.exp(log) / (math.sqrt(math.pi) * (d - 1))
+
+
+def second_moment(t: float, d: int) -> float:
+    """E[U_1^2; U_1 >= t], by parts: t E[U_1; U_1 >= t] + P(cap at t in d + 2 dimensions)/d."""
+    a = 0.5 * (d + 1)
+    return t * first_moment(t, d) + float(special.betainc(a, a, 0.5 * (1.0 - t))) / d
 
 
 def _around(x: Floats, low: Floats, source: RandomSource) -> Floats:

@@ -19,8 +19,8 @@ from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import SETS, Support, exact_rates
-from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.unary import RAPPOR, BitVectors
+from shuffledp.randomizers.values import item_sets
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import FEWEST_SHARED, OVERLAP_TRIPLES
 

@@ -14,16 +14,22 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.levels import Favours, flags, two_levels
-from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
+from shuffledp.ball.outputs import (
+    Favours,
+    Law,
+    OutputClass,
+    check_inputs,
+    flags,
+    rational_ball,
+    two_levels,
+)
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism import Follows, LocalEpsilon, Positive, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import SETS, Support, UniformOrOwn
 from shuffledp.randomizers.levels import grown
-from shuffledp.randomizers.sets import item_sets
-from shuffledp.randomizers.values import blocks
+from shuffledp.randomizers.values import blocks, item_sets
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import ENVELOPE
 

@@ -16,7 +16,7 @@ from shuffledp.bound import Theorem
 from shuffledp.neighbours import Relation
 from shuffledp.propose import dots as proposed
 from shuffledp.propose.interpolated import Interpolated
-from shuffledp.randomizers.concentrated import pure_rho
+from shuffledp.randomizers.base import pure_rho
 from shuffledp.rounds.curve import LOWEST_LEVEL, Curve, Envelope, Sharper, Source
 from shuffledp.rounds.dots import law_above, law_below
 from shuffledp.rounds.loss import NO_LOSS, LossLaw, LossPair

@@ -48,8 +48,8 @@ from shuffledp.randomizers import (
     Wheel,
     field,
 )
-from shuffledp.randomizers.caps import height
 from shuffledp.randomizers.piecewise import lattice
+from shuffledp.randomizers.privunit import height
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.randomizers.wheel import CIRCLE, polynomial
 
