@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.lattice import gaussian_law
+from shuffledp.ball.lattice import gaussian_law, gaussian_tail
 from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Others
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Number, Switch, Whole
 from shuffledp.randomizers.lattice import (
     SEEN,
+    TABLE_ERROR,
     GaussianNoise,
     IntegerLine,
     IntegerNoise,
@@ -35,6 +37,7 @@ from shuffledp.theorems import SHIFTED_TRIPLES
 U = UNIT_ROUNDOFF
 _MOST_INTEGERS = 1 << 22
 _SMALLEST_MASS = 1e-300
+_BITS = 128
 
 
 # Largest input up to which label stealing looks at all shifts that may matter: 460 of them.
@@ -125,9 +128,7 @@ class DiscreteGaussian(LatticeNoise):
         """inf; clamped log P(K <= -margin)/P(K <= -margin - top), rounded up."""
         if not self.clamped:
             return math.inf
-        near, far = (self._log_beyond(self.margin + x) for x in (0, self.top))
-        value = (near - far) * (1.0 + 64 * U) + 4.0 * self._rel
-        return value if value <= _check.LARGEST_EPS0 else math.inf
+        return _clamped_loss(self.sigma, self.margin, self.margin + self.top)
 
     @property
     def local_rho(self) -> float:
@@ -146,26 +147,11 @@ class DiscreteGaussian(LatticeNoise):
         if self.eps0 < math.inf:
             return self.eps0
         mass = masses(self.sigma)
-        grown = 1.0 + self._rel + 4.0 * mass.size * U
+        grown = 1.0 + TABLE_ERROR
         below = np.cumsum(np.append(mass[:0:-1], mass)) * grown
         k = int(np.searchsorted(below + _SMALLEST_MASS, delta, side="right")) - farthest(self.sigma)
         loss = self.top * (self.top - 2.0 * k) / (2.0 * self.sigma**2)
         return max(loss, 0.0) * (1.0 + 16 * U)
-
-    @property
-    def _rel(self) -> float:
-        """Relative error of a mass: its exponent's absolute error; sums in pairs add little."""
-        reach = (self.top + farthest(self.sigma)) / self.sigma
-        return (256.0 + 8.0 * min(reach**2, 1600.0)) * U
-
-    def _log_beyond(self, distance: int) -> float:
-        """log P(K >= distance), distance >= 0, for any distance."""
-        span = np.arange(distance, distance + farthest(self.sigma) + 1, dtype=np.float64)
-        exponent = -0.5 * (span - distance) * (span + distance) / self.sigma**2
-        total = float(np.exp(np.maximum(exponent, -745.0)).sum())
-        return (
-            math.log(total) - 0.5 * (distance / self.sigma) ** 2 + math.log(masses(self.sigma)[0])
-        )
 
     def variance(self, frequency: float = 0.0) -> float:
         """sum k^2 f(k), slightly below sigma^2; not defined where clamped."""
@@ -185,3 +171,12 @@ class DiscreteGaussian(LatticeNoise):
         if self.clamped:
             raise self._without("an unbiased estimator of clamped reports")
         return self._reports(reports)
+
+
+@lru_cache(maxsize=64)
+def _clamped_loss(sigma: float, near: int, far: int) -> float:
+    """log P(K >= near)/P(K >= far), rounded up; inf where no analysis takes so much."""
+    with ctx.workprec(_BITS):
+        found = gaussian_tail(arb(sigma), near) / gaussian_tail(arb(sigma), far)
+        value = float_above(found.log())
+    return value if value <= _check.LARGEST_EPS0 else math.inf

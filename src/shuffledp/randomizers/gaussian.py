@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from shuffledp import _check
 from shuffledp import _special as special
+from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.noises import Noise, gaussian_noise
 from shuffledp.ball.record import Others
@@ -18,7 +19,6 @@ from shuffledp.theorems import SPANNING_TRIPLES
 
 U = UNIT_ROUNDOFF
 _LARGEST_DISTANCE = 1e4
-_ROUNDS = 20
 # Label stealing is not tried for sigma below 0.3 of the interval: ratios are too heavy for it.
 _LARGEST_STEALING = 1.0 / 0.3
 
@@ -62,16 +62,9 @@ class Gaussian(IntervalNoise):
 
     def local_epsilon(self, delta: float) -> float:
         """eps = d^2/2 - d Phi^-1(delta): delta(eps) <= Phi(d/2 - eps/d), the first term alone."""
-        d = self.distance
-        value = max(0.5 * d * d - d * float(special.ndtri(delta)), 0.0) * (1.0 + 1e-9) + 1e-12
-        for _ in range(_ROUNDS):
-            if (
-                float(special.log_ndtr(0.5 * d - value / d)) * (1.0 - 1e-11)
-                <= math.log(delta) - 1e-11
-            ):
-                return value
-            value *= 1.0 + 1e-6
-        return math.inf
+        d = (arb(self.high) - arb(self.low)) / arb(self.sigma)
+        found = d * d / 2 + d * arb(2).sqrt() * (2 * arb(delta)).erfcinv()
+        return max(float_above(found), 0.0)
 
     @property
     def local_rho(self) -> float:

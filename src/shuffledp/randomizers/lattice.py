@@ -35,7 +35,7 @@ _LEAST_RATE = 2.0**-52
 # e^-691 < 1e-300.
 _FARTHEST = 691.0
 # Relative error of a tail of 2^-64 or more: exponents up to 46, and sums of a million numbers.
-_TABLE_ERROR = 2.0**-32
+TABLE_ERROR = 2.0**-32
 # Masses of discrete Gaussian noise are added up to so many deviations: beyond are e^-450.
 _DEVIATIONS = 30.0
 # An end of clamped reports is a cell of its own if it is no farther than this from all inputs.
@@ -154,8 +154,8 @@ class GaussianNoise(IntegerCells):
     def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
         """How many k >= 1 have 2 P(K >= k) above ``tail``, by a table."""
         tails = _tails(self.sigma)
-        least = np.searchsorted(-tails, -tail * (1.0 + doubt + _TABLE_ERROR))
-        most = np.searchsorted(-tails, -tail * (1.0 - doubt - _TABLE_ERROR))
+        least = np.searchsorted(-tails, -tail * (1.0 + doubt + TABLE_ERROR))
+        most = np.searchsorted(-tails, -tail * (1.0 - doubt - TABLE_ERROR))
         return least.astype(np.float64), most.astype(np.float64)
 
     def beyond(self, j: int) -> arb:
