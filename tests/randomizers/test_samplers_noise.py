@@ -83,7 +83,7 @@ def test_laplace_variance_is_that_of_the_lattice():
     total = sum(((1 - ratio) * ratio**j * (arb(j) + arb("0.5")) ** 2 for j in range(600)), arb(0))
     sinh = (h / 2).exp() / 2 - (-h / 2).exp() / 2
     assert abs(total - (1 / (2 * sinh**2) + arb("0.25"))) < arb(2) ** -200
-    for eps0 in (2.0**-50, 1e-9, 0.3, 1.0, 300.0):
+    for eps0 in (1e-9, 0.3, 1.0, 300.0):
         r = sd.Laplace(eps0=eps0)
         h = arb(eps0) / arb(2) ** r.bits
         sinh = (h / 2).exp() / 2 - (-h / 2).exp() / 2
