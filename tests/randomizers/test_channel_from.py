@@ -57,9 +57,9 @@ def test_a_transposed_matrix_is_recognised(normalize):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0.5,0.5\nx,0.5\n", "line 2 of"),
-        ("0.5,0.5\n\n1.0\n", "line 3 of"),
-        ("a,b\n0.5,0.5\n0.5,0.5\n", "line 1 of"),
+        ("0.5,0.5\nx,0.5\n", "row 1, column 1; wanted"),
+        ("0.5,0.5\n\n1.0\n", "columns changed from 2 to 1 at row 2; wanted"),
+        ("a,b\n0.5,0.5\n0.5,0.5\n", "row 0, column 1; wanted"),
         ("0.5,0.5\n0.5,0.4\n", "sum of matrix row 1"),
         ("0.5,0.5\n", "at least 2 rows"),
         ("", "matrix"),

@@ -98,7 +98,9 @@ class Channel(Randomizer):
             lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
             rows = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2) if any(lines) else []
         except (OSError, ValueError) as error:
-            raise ParameterError(f"path = {str(path)!r}: {unreadable(error)}; {wanted}") from None
+            # NumPy adds what its own function could be asked for.
+            why = unreadable(error).partition(";")[0].rstrip(".")
+            raise ParameterError(f"path = {str(path)!r}: {why}; {wanted}") from None
         return cls(matrix=rows, normalize=normalize)  # type: ignore[arg-type]
 
     @classmethod
