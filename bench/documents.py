@@ -107,12 +107,9 @@ def mechanism_summary() -> str:
 
 
 def analysis_table() -> str:
-    """One line an analysis, with its theorem's source and provenance."""
-    rows = [["analysis", "end", "source", "provenance", "holds for"]]
-    rows += [
-        [f"`{a.key}`", a.end, a.theorem.source, a.theorem.provenance, a.validity]
-        for a in sd.analyses()
-    ]
+    """One line an analysis, with its theorem's provenance."""
+    rows = [["analysis", "end", "provenance", "holds for"]]
+    rows += [[f"`{a.key}`", a.end, a.theorem.provenance, a.validity] for a in sd.analyses()]
     return table(rows)
 
 
