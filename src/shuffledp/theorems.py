@@ -455,7 +455,7 @@ SUMS_ADDED = Theorem(
     "sums-added",
     "sums of coordinates with the aggregator's own noise: those that a neighbour changes, each as "
     "one bit of n users",
-    "docs/theory-sums.md, Theorem 6.1, Lemmas 6.2 and 6.3",
+    "docs/theory-sums.md, Theorem 1.1, Lemmas 6.2 and 6.3",
     "proved here",
 )
 SUMS_ADDED_DATASET = Theorem(
