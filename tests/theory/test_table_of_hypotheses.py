@@ -68,18 +68,10 @@ def test_what_the_rows_name_exists():
 
 def test_theorems_cited_stand_in_the_text():
     """Numbers in the second column are statements of the pages they are said to be of."""
-    pages = {
-        "": TEXT,
-        "parts": (ROOT / "docs" / "theory-parts.md").read_text(encoding="utf-8"),
-        "noise": (ROOT / "docs" / "theory-noise.md").read_text(encoding="utf-8"),
-        "crowds": (ROOT / "docs" / "theory-crowds.md").read_text(encoding="utf-8"),
-        "shufflers": (ROOT / "docs" / "theory-shufflers.md").read_text(encoding="utf-8"),
-        "sums": (ROOT / "docs" / "theory-sums.md").read_text(encoding="utf-8"),
-        "binary": (ROOT / "docs" / "theory-binary.md").read_text(encoding="utf-8"),
-        "stealing": (ROOT / "docs" / "theory-stealing.md").read_text(encoding="utf-8"),
-        "audit": (ROOT / "docs" / "theory-audit.md").read_text(encoding="utf-8"),
-        "composition": (ROOT / "docs" / "theory-composition.md").read_text(encoding="utf-8"),
-    }
+    names = ("parts", "noise", "crowds", "shufflers", "sums", "binary", "stealing", "audit")
+    files = {name: f"theory-{name}.md" for name in (*names, "composition", "batches")}
+    pages = {name: (ROOT / "docs" / file).read_text("utf-8") for name, file in files.items()}
+    pages[""] = TEXT
     count = 0
     for row in ROWS:
         page = ""
@@ -90,7 +82,35 @@ def test_theorems_cited_stand_in_the_text():
             elif not word[0].isdigit():
                 page = None
             elif page is not None:
-                pattern = rf"\*\*(Theorem|Lemma|Corollary|Remark|Definition) {re.escape(word)}\b"
+                pattern = rf"\*\*(Theorem|Lemma|Corollary|Remark|Proposition) {re.escape(word)}\b"
                 assert re.search(pattern, pages[page]), (row[0], word)
                 count += 1
     assert count > 50
+
+
+CITED = re.compile(
+    r"theory(?:-(\w+))?\.md,? (?:Theorem|Lemma|Corollary|Remark|Proposition)s? "
+    r"((?:\d+\.\d+[ab]?|R\d)(?:(?:, | and )(?:Theorem |Lemma )?\d+\.\d+[ab]?)*)"
+)
+SECTIONS = re.compile(r"theory(?:-(\w+))?\.md,? sections? (\d+(?:\.\d+)?)")
+
+
+def test_what_the_code_cites_stands_in_the_pages():
+    """Statements and sections of docs/theory*.md that a docstring or a comment names."""
+    pages = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs").glob("theory*.md")}
+    missing, count = [], 0
+    for path in (ROOT / "src").rglob("*.py"):
+        text = re.sub(r"\s*\n\s*#?\s*", " ", path.read_text("utf-8")).replace('" "', "")
+        for name, numbers in CITED.findall(text):
+            page = pages[f"theory-{name}" if name else "theory"]
+            for number in re.findall(r"\d+\.\d+[ab]?|R\d", numbers):
+                count += 1
+                if not re.search(rf"\*\*(?!Definition)\w+ {re.escape(number)}\b", page):
+                    missing.append((path.name, name, number))
+        for name, number in SECTIONS.findall(text):
+            page = pages[f"theory-{name}" if name else "theory"]
+            count += 1
+            if not re.search(rf"^##+ {re.escape(number)}\b", page, re.MULTILINE):
+                missing.append((path.name, name, number))
+    assert not missing
+    assert count > 100
