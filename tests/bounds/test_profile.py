@@ -210,11 +210,15 @@ def test_several_rare_draws_decide():
 class JumpingEstimate(Profile):
     """An estimate that falls from far above to far below the target at one eps."""
 
+    jump: float
+
     def rough_log_delta(self, epsilon):
-        return -5.0 if epsilon < 0.5 else -30.0
+        return -5.0 if epsilon < self.jump else -30.0
 
 
-def test_an_estimate_that_jumps_does_not_end_the_search():
+@pytest.mark.parametrize("jump", [0.3, 0.7])
+def test_an_estimate_that_jumps_does_not_end_the_search(monkeypatch, jump):
+    monkeypatch.setattr(JumpingEstimate, "jump", jump, raising=False)
     pair, asked = blanket_pair(sd.KRR(k=5, eps0=2.0), 0, 1, n=1000), {"cap": 2.0, "rtol": 1e-6}
     for solver, end in ((UpperEpsilon, "high"), (LowerEpsilon, "low")):
         misled, true = (
