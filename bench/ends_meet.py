@@ -155,7 +155,8 @@ def users_line(randomizer: sd.Randomizer) -> str:
 
 
 def _users(randomizer: sd.Randomizer, epsilon: float) -> str:
-    now = int(sd.required_users(randomizer, epsilon=epsilon, delta=TARGET_DELTA).value)
+    target = {"epsilon": epsilon, "delta": TARGET_DELTA, "find": "smallest", "whole": True}
+    now = int(sd.calibrate(lambda n: sd.shuffle(randomizer, n=n), **target).value)
 
     def missed(n: int) -> bool:
         found = sd.shuffle(randomizer, n=n).delta(epsilon=epsilon, analysis="blanket")

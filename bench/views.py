@@ -31,8 +31,18 @@ def asked() -> dict[str, Asked]:
         "sums, one bit, discrete Gaussian noise added, n = 10,000": sums(bit, 10_000, added=normal),
         "sums, rappor, discrete Laplace noise added, n = 1,000": sums(items, 1_000, added=laplace),
         "sums, one bit, 5 users at once, n = 1,000": sums(bit, 1_000, changed=5),
-        "least discrete Laplace noise for a target, one bit, n = 200": lambda: sd.required_added(
-            bit, n=200, epsilon=0.5, delta=cases.DELTA
+        "least discrete Laplace noise for a target, one bit, n = 200": lambda: sd.calibrate(
+            lambda scale: sd.shuffle(
+                bit,
+                200,
+                view="sums",
+                added=sd.AddedNoise(kind="discrete-laplace", scale=scale),
+            ),
+            epsilon=0.5,
+            delta=cases.DELTA,
+            find="smallest",
+            low=0.05,
+            high=2000.0,
         ),
         "a crowd of two groups, n = 10,000": lambda: sd.shuffle(groups=tiers).epsilon(
             delta=cases.DELTA

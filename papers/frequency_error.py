@@ -67,12 +67,17 @@ class Curve:
             assert off <= SAME, f"{name} is {off:.1%} off {self.label}"
 
 
+TARGET = {"epsilon": EPSILON, "delta": DELTA}
+# Where two items change: each of the two runs has half of eps and half of delta.
+HALF = {"epsilon": EPSILON / 2, "delta": DELTA / 2}
+
+
 def single(family: Callable[[float], sd.Randomizer]) -> Callable[[int], float]:
     """Error of a mechanism at the largest eps0 that meets the target."""
 
     def error(n: int) -> float:
-        found = sd.calibrate(family, n=n, epsilon=EPSILON, delta=DELTA, rtol=1e-4)
-        return math.sqrt(variance(found.randomizer) / n)
+        found = sd.calibrate(lambda e: sd.shuffle(family(e), n=n), **TARGET, rtol=1e-4)
+        return math.sqrt(variance(found.account.source) / n)
 
     return error
 
@@ -94,24 +99,23 @@ def blocks(e: float) -> sd.HadamardResponse:
 def dummies(protocol: sd.MultiMessage) -> Callable[[int], float]:
     """Error with the least rate of dummies that meets the target, and as few as will do."""
 
+    def each(count: float) -> sd.MultiMessage:
+        whole = math.ceil(count)
+        return replace(protocol.with_blankets(whole), rate=count / whole)
+
     def error(n: int) -> float:
-        found = sd.required_messages(protocol, n=n, epsilon=EPSILON, delta=DELTA)
-        each = found.randomizer.with_blankets(math.ceil(1.01 * found.value / n))
-
-        def meets(rate: float) -> bool:
-            bound = sd.shuffle(replace(each, rate=rate), n=n).delta(epsilon=EPSILON)
-            return bound.upper <= DELTA
-
-        # A random number of dummies hides less than its mean.
-        low = found.value / n / each.blankets_per_user
-        high = min(1.0, 1.5 * low)
-        assert meets(high)
-        while high / low > 1.0 + 1e-4:
-            middle = math.sqrt(low * high)
-            low, high = (low, middle) if meets(middle) else (middle, high)
-        return math.sqrt(replace(each, rate=high).variance(SHARE) / n)
+        ends = {"find": "smallest", "low": 1e-7, "high": 1e4}
+        found = sd.calibrate(lambda m: sd.shuffle(each(m), n=n), **TARGET, **ends, rtol=1e-4)
+        return math.sqrt(found.account.source.variance(SHARE) / n)
 
     return error
+
+
+def _least_noise(protocol: sd.MultiMessage, n: int, target: dict[str, float]) -> sd.MultiMessage:
+    """The protocol with the least noise of its coin that meets the target."""
+    ends = {"find": "smallest", "low": 2.0**-40, "high": protocol.coin()[1] * (1.0 - 1e-9)}
+    coin = lambda noise: sd.shuffle(protocol.with_noise(noise), n=n)  # noqa: E731
+    return sd.calibrate(coin, **target, **ends, rtol=1e-3).account.source
 
 
 def flips(blankets: int) -> Callable[[int], float]:
@@ -120,29 +124,27 @@ def flips(blankets: int) -> Callable[[int], float]:
     def error(n: int) -> float:
         protocol = sd.CheuZhilyaev(d=ITEMS, f=0.1, blankets=blankets)
         try:
-            found = sd.required_noise(protocol, n=n, epsilon=EPSILON, delta=DELTA)
+            return math.sqrt(_least_noise(protocol, n, TARGET).variance(SHARE) / n)
         except sd.NotCertified:
             return math.nan
-        return math.sqrt(found.randomizer.variance(SHARE) / n)
 
     return error
 
 
 def biased(n: int) -> float:
-    """One count an item. Two items change: each run has half of eps and half of delta."""
+    """One count an item."""
     try:
-        found = sd.required_noise(sd.BalcerCheu(p=0.5), n=n, epsilon=EPSILON / 2, delta=DELTA / 2)
+        return math.sqrt(_least_noise(sd.BalcerCheu(p=0.5), n, HALF).variance() / n)
     except sd.NotCertified:
         return math.nan
-    return math.sqrt(found.randomizer.variance() / n)
 
 
 def fair(n: int) -> float:
     """The same with fair bits, at least one a user."""
-    found = sd.required_messages(
-        sd.BalcerEtAl(blankets=2), n=n, epsilon=EPSILON / 2, delta=DELTA / 2
+    found = sd.calibrate(
+        lambda m: sd.shuffle(sd.BalcerEtAl(blankets=m), n=n), **HALF, find="smallest", whole=True
     )
-    return math.sqrt(found.randomizer.variance() / n)
+    return math.sqrt(found.account.source.variance() / n)
 
 
 def central(n: int) -> float:

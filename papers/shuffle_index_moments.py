@@ -100,11 +100,11 @@ def one(shape: float, n: int, column: np.ndarray) -> Found:
     """Calibrate, run the stages again and again, compare."""
     delta = 0.01 / n
     found = sd.calibrate(
-        lambda s: noise(shape, s), n=n, epsilon=EPSILON, delta=delta, find="smallest",
+        lambda s: sd.shuffle(noise(shape, s), n=n), epsilon=EPSILON, delta=delta, find="smallest",
         low=1e-3, high=1e3, rtol=2e-3,
     )  # fmt: skip
-    randomizer = found.randomizer
-    acc = sd.shuffle(randomizer, n=n)
+    acc = found.account
+    randomizer = acc.source
     said = [acc.estimate(delta=delta, analysis=key).value for key in ("shuffle-index", "gaussian")]
     values = np.random.default_rng(0).permutation(column)[:n]
     truth = np.array([np.mean(values**k) for k in range(1, ORDER + 1)])

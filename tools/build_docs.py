@@ -62,11 +62,8 @@ GROUPS = {
         *("ratios", "variation_ratio", "analyses", "Analysis", "Comparison"),
         *("Shuffler", "AddedNoise"),
     ),
-    "Rounds and training": (*("compose", "Composed", "central", "sgd", "SGD", "sgd_noise"),),
-    "Solving for a parameter": (
-        *("calibrate", "Calibration", "required_users", "most_rounds", "required_noise"),
-        *("required_added", "required_messages"),
-    ),
+    "Rounds and training": (*("compose", "Composed", "central", "sgd", "SGD"),),
+    "Solving for a parameter": ("calibrate", "Calibration"),
     "Choosing and running": (
         *("plan", "Plan"),
         *("survey", "Survey", "Surveys"),

@@ -12,17 +12,7 @@ from shuffledp.accounts.front import ratios as ratios, variation_ratio as variat
 from shuffledp.amplification.analyses import Analysis as Analysis, analyses as analyses
 from shuffledp.amplification.comparison import Comparison as Comparison
 from shuffledp.bound import Bound as Bound, Theorem as Theorem
-from shuffledp.calibration import (
-    Calibration as Calibration,
-    calibrate as calibrate,
-    most_rounds as most_rounds,
-    required_added as required_added,
-    required_users as required_users,
-)
-from shuffledp.calibration.required import (
-    required_messages as required_messages,
-    required_noise as required_noise,
-)
+from shuffledp.calibration import Calibration as Calibration, calibrate as calibrate
 from shuffledp.errors import (
     NotCertified as NotCertified,
     ParameterError as ParameterError,
@@ -89,5 +79,5 @@ from shuffledp.randomizers import (
 )
 from shuffledp.rounds import Composed as Composed, central as central, compose as compose
 from shuffledp.surveys import Survey as Survey, Surveys as Surveys, survey as survey
-from shuffledp.training import SGD as SGD, sgd as sgd, sgd_noise as sgd_noise
+from shuffledp.training import SGD as SGD, sgd as sgd
 from shuffledp.views.noise import AddedNoise as AddedNoise

@@ -17,6 +17,8 @@ from shuffledp.errors import ParameterError
 from shuffledp.values.described import by_name
 from shuffledp.values.notebook import pictures
 
+# Where no target says how far down curves are followed: log of that delta.
+DEEP = -80.0
 # The profile is drawn from there, in eps, to where delta is this.
 _SMALLEST_DELTA = 1e-12
 _POINTS, _MOST_POINTS = 25, 500
@@ -93,7 +95,7 @@ class Accountant(ABC):
             raise ParameterError("epsilons: wanted no delta, which is what is drawn over them")
         if not hasattr(source, "with_n"):
             raise ParameterError(f"delta = {delta:g}: wanted none, there is no one n to change")
-        said = f"{_mechanism(source)}, delta = {delta:g}" if label is None else words
+        said = f"{source.label}, delta = {delta:g}" if label is None else words
         if lost is not None:
             if ns is not None:
                 raise ParameterError("lost: wanted no ns, it is over one of the two")
@@ -170,6 +172,37 @@ class Accountant(ABC):
             What is held fixed, in its domain.
         """
 
+    # ------------------------------------------------------------------- for solvers
+
+    def upper_epsilon(self, *, delta: float) -> float:
+        """The certified upper end of eps alone, at 0 < delta < 1."""
+        return self.epsilon(delta=delta).upper
+
+    def log_upper(self, epsilon: float, *, log_target: float = DEEP) -> float:
+        """log of the certified upper end of delta alone, at an eps >= 0 in nats.
+
+        ``log_target`` is about log of the smallest delta that is looked for.
+        """
+        del log_target
+        found = self.delta(epsilon=epsilon).log_upper
+        return 0.0 if found is None else found
+
+    @property
+    def quick(self) -> bool:
+        """Whether an end takes milliseconds, or ``rough_log_delta`` says about where it is."""
+        return False
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """About ``log_upper``, certified by nothing."""
+        return self.log_upper(epsilon)
+
+    @property
+    def label(self) -> str:
+        """The mechanism's name, or what is seen of several."""
+        source: Any = self
+        own = getattr(source, "source", getattr(source, "mechanism", None))
+        return getattr(own, "name", type(getattr(source, "seen", source)).__name__.lower())
+
 
 def left_of(n: int, share: float) -> int:
     """Users who are left where a share of n is lost, that rounded up; ParameterError for none.
@@ -197,15 +230,10 @@ def _shares(values: Iterable[float]) -> list[float]:
 
 def _described(source: Any) -> str:
     """The mechanism and n in a few words."""
-    name = _mechanism(source)
+    name = source.label
     n, rounds = getattr(source, "n", None), getattr(source, "rounds", 1)
     after = f", {rounds:,} rounds" if rounds > 1 else ""
     return name + ("" if n is None else f", n = {n:,}") + after
-
-
-def _mechanism(source: Any) -> str:
-    own = getattr(source, "source", getattr(source, "mechanism", None))
-    return getattr(own, "name", type(getattr(source, "seen", source)).__name__.lower())
 
 
 def _given(name: str, values: Iterable[float] | None) -> list[float] | None:

@@ -5,8 +5,7 @@ import math
 import pytest
 
 import shuffledp as sd
-from shuffledp.calibration import calibrate, most_rounds, required_users
-from shuffledp.calibration.target import Target
+from shuffledp.calibration import calibrate
 from shuffledp.errors import NotCertified, ParameterError
 
 FAMILIES = {
@@ -17,26 +16,36 @@ FAMILIES = {
     "olh": lambda e: sd.OLH(domain=20, eps0=e),
     "hadamard": lambda e: sd.HadamardResponse(domain=20, eps0=e),
 }
+K_RR = FAMILIES["k-rr"]
+FEWEST = {"find": "smallest", "whole": True, "what": "n"}
+MOST = {"high": 10**6, "whole": True, "what": "rounds"}
+
+
+def among(family, **setting):
+    return lambda value: sd.shuffle(family(value), **setting)
+
+
+def users(mechanism, **setting):
+    return lambda n: sd.shuffle(mechanism, n=n, **setting)
 
 
 @pytest.mark.many(4)
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [(1000, 1.0, 1e-6), (10**6, 0.1, 1e-10)])
 def test_largest_eps0(name, n, epsilon, delta):
-    found = calibrate(FAMILIES[name], n=n, epsilon=epsilon, delta=delta)
+    account = among(FAMILIES[name], n=n)
+    found = calibrate(account, epsilon=epsilon, delta=delta)
     assert found.log_delta <= math.log(delta) < found.log_delta_beyond
     assert found.value < found.beyond <= found.value * (1 + 1e-4)
-    met = sd.shuffle(FAMILIES[name](found.value), n=n).epsilon(delta=delta)
-    missed = sd.shuffle(FAMILIES[name](found.beyond), n=n).epsilon(delta=delta)
-    assert met.upper <= epsilon
-    assert missed.upper > epsilon
-    assert found.randomizer == FAMILIES[name](found.value)
+    assert account(found.value).epsilon(delta=delta).upper <= epsilon
+    assert account(found.beyond).epsilon(delta=delta).upper > epsilon
+    assert found.account == account(found.value)
     assert found.to_dict()["randomizer"]["eps0"] == found.value
 
 
 ASKED_AGAIN = {
     # rounds of it: what an accountant says later has to meet the target too
-    "k-rr": (FAMILIES["k-rr"], "largest", 1000),
+    "k-rr": (K_RR, "largest", 1000),
     "oue": (FAMILIES["oue"], "largest", 10_000),
     "binary-rr": (FAMILIES["binary-rr"], "largest", 10_000),
     "laplace": (lambda e: sd.Laplace(eps0=e), "largest", 10_000),
@@ -51,17 +60,10 @@ ASKED_AGAIN = {
 def test_who_asks_an_accountant_later_reads_that_the_target_is_met(name, rounds):
     family, find, n = ASKED_AGAIN[name]
     epsilon, delta = 1.0, 1e-5
-    found = calibrate(
-        family,
-        n=n,
-        epsilon=epsilon,
-        delta=delta,
-        rounds=rounds,
-        find=find,
-        low=1e-3,
-        high=0.49 if find == "smallest" else 12.0,
-        rtol=1e-4,
-    )
+    high = 0.49 if find == "smallest" else 12.0
+    account = among(family, n=n, rounds=rounds)
+    target = {"epsilon": epsilon, "delta": delta}
+    found = calibrate(account, **target, find=find, low=1e-3, high=high, rtol=1e-4)
 
     def asked(value):
         one = sd.shuffle(family(value), n=n)
@@ -80,27 +82,22 @@ def test_who_asks_an_accountant_later_reads_that_the_target_is_met(name, rounds)
 @pytest.mark.parametrize("rounds", [1, pytest.param(12, marks=pytest.mark.long)])
 def test_how_near_the_next_value_is_changes_nothing_else(rounds):
     """Coarse numbers decide nothing, however far apart the values may be."""
-    family = FAMILIES["k-rr"]
+    account = among(K_RR, n=1000, rounds=rounds)
     for rtol in (0.5, 1e-2, 1e-3):
-        found = calibrate(family, n=1000, epsilon=1.0, delta=1e-5, rounds=rounds, rtol=rtol)
-        one = sd.shuffle(family(found.beyond), n=1000)
-        missed = one if rounds == 1 else sd.compose([one], rounds=rounds)
-        assert missed.delta(epsilon=1.0).upper > 1e-5
+        found = calibrate(account, epsilon=1.0, delta=1e-5, rtol=rtol)
+        assert account(found.beyond).delta(epsilon=1.0).upper > 1e-5
         assert found.value < found.beyond <= found.value * (1.0 + rtol) * (1.0 + 1e-3)
 
 
 @pytest.mark.long
 def test_smallest_sigma():
-    def family(sigma):
-        return sd.Gaussian(sigma=sigma)
-
-    found = calibrate(
-        family, n=10_000, epsilon=0.05, delta=1e-6, find="smallest", low=0.5, high=5.0, rtol=1e-2
-    )
+    account = among(lambda sigma: sd.Gaussian(sigma=sigma), n=10_000)
+    ends = {"find": "smallest", "low": 0.5, "high": 5.0, "rtol": 1e-2}
+    found = calibrate(account, epsilon=0.05, delta=1e-6, **ends)
     assert found.beyond < found.value <= found.beyond * (1 + 1.1e-2)
     # Solvers leave the lone jump out, which takes seconds a question.
     value, beyond = (
-        sd.shuffle(family(s), n=10_000).epsilon(delta=1e-6, analysis="label-stealing").upper
+        account(s).epsilon(delta=1e-6, analysis="label-stealing").upper
         for s in (found.value, found.beyond)
     )
     assert value <= 0.05 * (1 + 1e-6)
@@ -109,27 +106,26 @@ def test_smallest_sigma():
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (2.0, 1e-9), (3.9, 1e-3)])
 def test_smallest_n(epsilon, delta):
-    mechanism = sd.KRR(k=10, eps0=4.0)
-    found = required_users(mechanism, epsilon=epsilon, delta=delta)
-    n = int(found.value)
-    assert found.beyond == n - 1
-    assert sd.shuffle(mechanism, n=n).delta(epsilon=epsilon).upper <= delta
-    assert sd.shuffle(mechanism, n=n - 1).delta(epsilon=epsilon).upper > delta
+    account = users(sd.KRR(k=10, eps0=4.0))
+    found = calibrate(account, epsilon=epsilon, delta=delta, **FEWEST)
+    assert found.beyond == found.value - 1
+    assert account(found.value).delta(epsilon=epsilon).upper <= delta
+    assert account(found.beyond).delta(epsilon=epsilon).upper > delta
+    assert str(found).startswith(f"n = {found.value} meets the target")
 
 
 def test_one_user_is_enough_where_the_local_guarantee_is():
-    found = required_users(sd.KRR(k=3, eps0=1.0), epsilon=1.0, delta=1e-6)
+    found = calibrate(users(sd.KRR(k=3, eps0=1.0)), epsilon=1.0, delta=1e-6, **FEWEST)
     assert (found.value, found.beyond) == (1, None)
 
 
 @pytest.mark.long
 def test_most_rounds():
-    mechanism = sd.KRR(k=4, eps0=2.0)
-    found = most_rounds(mechanism, n=2000, epsilon=2.0, delta=1e-6)
-    rounds = int(found.value)
-    accountant = sd.shuffle(mechanism, n=2000)
-    assert accountant.compose(rounds=rounds).delta(epsilon=2.0).upper <= 1e-6
-    assert accountant.compose(rounds=rounds + 1).delta(epsilon=2.0).upper > 1e-6
+    account = sd.shuffle(sd.KRR(k=4, eps0=2.0), n=2000)
+    again = lambda rounds: account.compose(rounds=rounds)  # noqa: E731
+    found = calibrate(again, epsilon=2.0, delta=1e-6, **MOST)
+    assert account.compose(rounds=found.value).delta(epsilon=2.0).upper <= 1e-6
+    assert account.compose(rounds=found.value + 1).delta(epsilon=2.0).upper > 1e-6
 
 
 def test_loose_numbers_do_not_decide_that_nothing_meets_it():
@@ -137,78 +133,92 @@ def test_loose_numbers_do_not_decide_that_nothing_meets_it():
     mechanism, n, epsilon = sd.KRR(k=5, eps0=3.0), 3000, 0.4
     one = [sd.shuffle(mechanism, n=n, rtol=rtol).log_upper(epsilon) for rtol in (1e-3, 1e-6)]
     assert one[1] < one[0]
-    delta = math.exp(0.5 * (one[0] + one[1]))
-    assert required_users(mechanism, epsilon=epsilon, delta=delta, most=n).value == n
-    assert most_rounds(mechanism, n=n, epsilon=epsilon, delta=delta).value == 1
-    found = calibrate(
-        lambda e: sd.KRR(k=5, eps0=e), n=n, epsilon=epsilon, delta=delta, low=3.0, high=4.0
-    )
+    target = {"epsilon": epsilon, "delta": math.exp(0.5 * (one[0] + one[1]))}
+    assert calibrate(users(mechanism), **target, **FEWEST, high=n).value == n
+    again = lambda rounds: sd.shuffle(mechanism, n=n, rounds=rounds)  # noqa: E731
+    assert calibrate(again, **target, **MOST).value == 1
+    found = calibrate(among(lambda e: sd.KRR(k=5, eps0=e), n=n), **target, low=3.0, high=4.0)
     assert 3.0 <= found.value < 3.01
 
 
 def test_all_values_meet_it():
-    found = calibrate(FAMILIES["k-rr"], n=1000, epsilon=5.0, delta=1e-6, high=4.0)
+    found = calibrate(among(K_RR, n=1000), epsilon=5.0, delta=1e-6, high=4.0)
     assert (found.value, found.beyond, found.log_delta_beyond) == (4.0, None, None)
     assert "not certified" not in str(found)
 
 
 def test_no_value_meets_it_and_what_would():
-    with pytest.raises(NotCertified, match=r"n = 10; it would with n = ([\d,]+) users") as error:
-        calibrate(FAMILIES["k-rr"], n=10, epsilon=1e-6, delta=1e-6)
-    users = int(str(error.value).split("n = ")[-1].split()[0].replace(",", ""))
-    assert sd.shuffle(FAMILIES["k-rr"](1e-4), n=users).delta(epsilon=1e-6).upper <= 1e-6
-    with pytest.raises(NotCertified, match="wanted a larger target"):
-        required_users(sd.KRR(k=3, eps0=5.0), epsilon=0.01, delta=1e-6, most=100)
+    with pytest.raises(NotCertified, match=r"it would with n = ([\d,]+) users") as error:
+        calibrate(among(K_RR, n=10), epsilon=1e-6, delta=1e-6)
+    assert str(error.value).startswith("value = 0.0001: k-rr at n = 10 does not meet eps = 1e-06")
+    n = int(str(error.value).split("n = ")[-1].split()[0].replace(",", ""))
+    assert sd.shuffle(K_RR(1e-4), n=n).delta(epsilon=1e-6).upper <= 1e-6
+    target = {"epsilon": 0.01, "delta": 1e-6}
+    mechanism = sd.KRR(k=3, eps0=5.0)
+    with pytest.raises(NotCertified, match=r"^n = 100: k-rr does not .*wanted a larger target"):
+        calibrate(users(mechanism), **target, **FEWEST, high=100)
+    again = lambda rounds: sd.shuffle(mechanism, n=100, rounds=rounds)  # noqa: E731
     with pytest.raises(NotCertified, match="it would with"):
-        most_rounds(sd.KRR(k=3, eps0=5.0), n=100, epsilon=0.01, delta=1e-6)
+        calibrate(again, **target, **MOST)
+
+
+def test_a_composition_and_a_crowd_are_solved_for_too():
+    """Two mechanisms on the same users, of which one is noisier; and a group beside another."""
+    first = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=1000)
+    both = lambda e: sd.compose([first, sd.shuffle(sd.BinaryRR(eps0=e), n=1000)])  # noqa: E731
+    target = {"epsilon": 0.5, "delta": 1e-5}
+    found = calibrate(both, **target, rtol=1e-2)
+    assert both(found.value).epsilon(delta=1e-5).upper <= 0.5
+    assert both(found.beyond).log_upper(0.5) > math.log(1e-5)
+    crowd = lambda e: sd.shuffle(  # noqa: E731
+        groups=[(sd.BinaryRR(eps0=e), 500), (sd.BinaryRR(eps0=1.0), 500)], victim=0
+    )
+    found = calibrate(crowd, **target, low=0.5, high=8.0, rtol=1e-2)
+    assert crowd(found.value).delta(epsilon=0.5).upper <= 1e-5
+    assert crowd(found.beyond).delta(epsilon=0.5).upper > 1e-5
 
 
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"n": 0}, "n = 0"),
         ({"epsilon": -1.0}, "epsilon"),
         ({"delta": 0.0}, "delta"),
-        ({"rounds": 0}, "rounds"),
         ({"find": "best"}, "find"),
         ({"low": 0.0}, "low"),
         ({"low": 5.0, "high": 4.0}, "high"),
         ({"rtol": 0.0}, "rtol"),
-        ({"trust": "me"}, "trust"),
     ],
 )
 def test_bad_input(change, word):
-    settings = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, **change}
+    settings = {"epsilon": 1.0, "delta": 1e-6, **change}
     with pytest.raises(ParameterError, match=word):
-        calibrate(FAMILIES["k-rr"], **settings)
+        calibrate(among(K_RR, n=1000), **settings)
 
 
 @pytest.mark.parametrize(
-    "family", [sd.KRR, sd.BinaryRR, sd.PureDUMP, sd.KRR(k=3, eps0=1.0), 4.0, None]
+    "account", [sd.KRR, sd.PureDUMP, sd.KRR(k=3, eps0=1.0), 4.0, None, K_RR, lambda e: None]
 )
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_what_is_no_function_of_one_number_is_told_what_one_is(family, rounds):
+def test_what_gives_no_account_is_told_what_does(account):
     words = (
-        r"^family = .*: wanted a function of one number, such as lambda e: sd\.KRR\(k=10, eps0=e"
+        r"^account = .*: wanted a function of one number that gives an account, such as "
+        r"lambda e: sd\.shuffle\(sd\.KRR\(k=10, eps0=e\), n=1000\)$"
     )
     with pytest.raises(ParameterError, match=words):
-        sd.calibrate(family, n=1000, epsilon=1.0, delta=1e-6, rounds=rounds)
+        sd.calibrate(account, epsilon=1.0, delta=1e-6)
 
 
 @pytest.mark.long
 def test_rounds_take_few_certified_evaluations(monkeypatch):
     """Each is a composition; estimates find the place, certified ends close in from there."""
     counted = []
-    plain = Target.log_upper
+    plain = sd.Account.log_upper
 
-    def log_upper(self, *asked):
+    def log_upper(self, *asked, **more):
         counted.append(asked)
-        return plain(self, *asked)
+        return plain(self, *asked, **more)
 
-    monkeypatch.setattr(Target, "log_upper", log_upper)
-    found = sd.calibrate(
-        lambda e: sd.KRR(k=10, eps0=e), n=10_000, epsilon=1.0, delta=1e-6, rounds=10
-    )
+    monkeypatch.setattr(sd.Account, "log_upper", log_upper)
+    found = sd.calibrate(among(K_RR, n=10_000, rounds=10), epsilon=1.0, delta=1e-6)
     assert found.log_delta <= math.log(1e-6) < found.log_delta_beyond
     # eps' own search ends a tenth of 5e-4 from where it could.
     assert abs(found.beyond / found.value - 1.0) <= 2e-4
@@ -219,19 +229,18 @@ def test_both_questions_about_a_value_share_its_account(monkeypatch):
     """eps at the value that is returned was worked out from nothing, as delta had been before."""
     asked = {"delta": [], "epsilon": []}
 
-    def eps0_of(composed):
-        return composed.parts[0][0].eps0
-
-    def log_upper(self, one):
-        asked["delta"].append(one)
-        return 3.0 * eps0_of(one) - 20.0
+    def log_upper(self, epsilon, *, log_target):
+        asked["delta"].append(self)
+        return 3.0 * self.source.eps0 - 20.0
 
     def upper_epsilon(self, *, delta):
         asked["epsilon"].append(self)
         return 1.0
 
-    monkeypatch.setattr(Target, "log_upper", log_upper)
-    monkeypatch.setattr(sd.Composed, "upper_epsilon", upper_epsilon)
-    found = calibrate(FAMILIES["k-rr"], n=1000, epsilon=1.0, delta=1e-6, rounds=5, start=2.0)
-    assert [eps0_of(one) for one in asked["epsilon"]] == [found.value]
+    monkeypatch.setattr(sd.Account, "log_upper", log_upper)
+    monkeypatch.setattr(sd.Account, "upper_epsilon", upper_epsilon)
+    account = among(K_RR, n=1000, rounds=5)
+    found = calibrate(account, epsilon=1.0, delta=1e-6, start=2.0)
+    assert [one.source.eps0 for one in asked["epsilon"]] == [found.value]
     assert any(one is asked["epsilon"][0] for one in asked["delta"])
+    assert found.account is asked["epsilon"][0]

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.calibration.target import Target
 from shuffledp.planner import make_task, solve
 from shuffledp.planner.central import central
 from shuffledp.planner.tasks import Mean, prefix_lengths
 from shuffledp.protocol import PrefixTree
-from shuffledp.rounds import compose, one_round_target
+from shuffledp.rounds import StatedRound
 
 SMALL = {
     "frequencies": {"values": 8},
@@ -182,27 +181,21 @@ class Two(Mean):
 
 @pytest.mark.long
 def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_confirmed(monkeypatch):
-    evaluated, confirmed = [], []
-    log_upper, certified = Target.log_upper, solve.certified_epsilon
+    evaluated = []
+    log_upper = sd.Composed.log_upper
 
-    def counted(self, account):
-        if isinstance(account, sd.Composed):
-            evaluated.append(account)
-        return log_upper(self, account)
+    def counted(self, *asked, **more):
+        evaluated.append(self)
+        return log_upper(self, *asked, **more)
 
-    def noted(source, n, target):
-        confirmed.append(source.name)
-        return certified(source, n, target)
-
-    monkeypatch.setattr(Target, "log_upper", counted)
-    monkeypatch.setattr(solve, "certified_epsilon", noted)
+    monkeypatch.setattr(sd.Composed, "log_upper", counted)
     task = Two(low=0.0, high=24.0)
     target = solve.Target(1.0, 1e-6, 4, "all")
     laplace = next(option for option in task.options() if option.label == "laplace")
     near = solve.settle(laplace, 20_000, target)
     # One certified evaluation, two where the estimates were a little off; none on a lattice.
     assert len(evaluated) <= 2
-    assert not confirmed
+    assert not any(isinstance(part, StatedRound) for one in evaluated for part, _ in one.parts)
     assert not near.confirmed
     # What an account composes, and its reader again.
     one = sd.shuffle(near.source, n=20_000).as_round(sharper=False)
@@ -213,29 +206,11 @@ def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_con
     best = found.recommended
     assert best.source.name == "laplace"
     assert best.confirmed
-    assert "laplace" in confirmed
+    assert any(isinstance(part, StatedRound) for one in evaluated for part, _ in one.parts)
     assert best.epsilon <= 1.0
     # What is confirmed is solved for to a thousandth, and says how it rounds what it found.
     assert best.value == float(f"{best.value:.5g}")
     assert best.value == pytest.approx(near.value, rel=0.03)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("rounds", "mechanism"),
-    [
-        (2, sd.KRR(k=4, eps0=3.0)),
-        pytest.param(365, sd.Laplace(eps0=2.0), marks=pytest.mark.long),
-    ],
-)
-def test_one_round_of_the_proposal_is_about_as_private_as_all(rounds, mechanism):
-    one = sd.shuffle(mechanism, n=20_000)
-    # As an account of a deployment will evaluate it: by the curves that a verifier recomputes.
-    part = one.as_round(sharper=False)
-    epsilon = compose([part], rounds=rounds).epsilon(delta=1e-6).upper
-    small, log_delta = one_round_target(epsilon, math.log(1e-6), rounds)
-    blanket = one.epsilon(delta=math.exp(log_delta), analysis="blanket")
-    assert blanket.upper == pytest.approx(small, rel=0.05)
 
 
 @pytest.mark.long

@@ -7,18 +7,31 @@ import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
-from shuffledp.calibration import required_users
 from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
 
 SUMS = {"view": "sums"}
+FEWEST = {"find": "smallest", "whole": True, "what": "n"}
+
+
+def required_users(mechanism, *, epsilon, delta, high=10**9, **setting):
+    account = lambda n: sd.shuffle(mechanism, n, **setting)  # noqa: E731
+    return sd.calibrate(account, epsilon=epsilon, delta=delta, high=high, **FEWEST)
+
+
+def required_added(mechanism, *, n, kind="discrete-laplace", rtol=1e-3, **target):
+    def account(scale):
+        return sd.shuffle(mechanism, n, added=sd.AddedNoise(kind=kind, scale=scale), **SUMS)
+
+    ends = {"find": "smallest", "low": 0.05, "high": 2000.0, "rtol": rtol}
+    return sd.calibrate(account, what="added.scale", **ends, **target)
 
 
 def test_one_bit_is_what_its_messages_need():
     target = {"epsilon": 0.5, "delta": 1e-6}
     sums = required_users(sd.BinaryRR(eps0=2.0), **target, **SUMS)
     messages = required_users(sd.BinaryRR(eps0=2.0), **target)
-    assert (sums.n, sums.beyond) == (messages.n, messages.beyond) == (494, 493)
+    assert (sums.value, sums.beyond) == (messages.value, messages.beyond) == (494, 493)
     assert sums.log_delta <= math.log(1e-6) < sums.log_delta_beyond
 
 
@@ -39,8 +52,8 @@ def test_the_batch_meets_the_target_and_a_smaller_one_does_not(case):
     mechanism, more = case
     found = required_users(mechanism, epsilon=0.4, delta=1e-5, **SUMS, **more)
     assert found.what == "n"
-    assert 0 < found.n - found.beyond <= max(1, found.n // 900)
-    at, before = (sd.shuffle(mechanism, n, **SUMS, **more) for n in (found.n, found.beyond))
+    assert 0 < found.value - found.beyond <= max(1, found.value // 900)
+    at, before = (sd.shuffle(mechanism, n, **SUMS, **more) for n in (found.value, found.beyond))
     assert at.delta(epsilon=0.4).upper <= 1.02e-5
     # Of both numbers the certified end was seen, and no data set of the smaller one is far below.
     assert at.log_upper(0.4, log_target=math.log(1e-5)) == found.log_delta
@@ -50,7 +63,7 @@ def test_the_batch_meets_the_target_and_a_smaller_one_does_not(case):
 
 def test_more_noise_needs_fewer_reports_and_enough_noise_none():
     bits = sd.BinaryRR(eps0=3.0)
-    plain = required_users(bits, epsilon=0.4, delta=1e-5, **SUMS).n
+    plain = required_users(bits, epsilon=0.4, delta=1e-5, **SUMS).value
     sizes = [
         required_users(
             bits,
@@ -58,12 +71,12 @@ def test_more_noise_needs_fewer_reports_and_enough_noise_none():
             delta=1e-5,
             added=sd.AddedNoise(kind="discrete-laplace", scale=scale),
             **SUMS,
-        ).n
+        ).value
         for scale in (1.0, 4.0)
     ]
     assert plain > sizes[0] > sizes[1] == 1
     # Nothing is left of one report at its own guarantee.
-    assert required_users(bits, epsilon=3.0, delta=1e-5, **SUMS).n == 1
+    assert required_users(bits, epsilon=3.0, delta=1e-5, **SUMS).value == 1
 
 
 def test_the_solvers_end_is_that_of_a_certificate():
@@ -76,8 +89,8 @@ def test_the_solvers_end_is_that_of_a_certificate():
 def test_what_is_refused():
     bits = sd.RAPPOR(d=4, eps0=9.0)
     target = {"epsilon": 0.1, "delta": 1e-9}
-    with pytest.raises(NotCertified, match="n = 50: sums of rappor"):
-        required_users(bits, most=50, **target, **SUMS)
+    with pytest.raises(NotCertified, match=r"^n = 50: rappor does not meet"):
+        required_users(bits, high=50, **target, **SUMS)
     with pytest.raises(NotCertified, match="theory-sums"):
         required_users(bits, trust="published", **target, **SUMS)
     for more, words in (
@@ -97,11 +110,11 @@ def test_on_the_command_line():
 
     asked = ("--eps0", 2, "--epsilon", 0.5, "--delta", 1e-6, "--view", "sums")
     assert json.loads(run(*asked, "--json").stdout)["value"] == 494
-    asked = ("--epsilon", 0.5, "--delta", 1e-6, "-n", 100, "--view", "sums", "--eps0", 2)
-    done = run(*asked, "--find", "rounds")
-    assert done.exit_code == 2
-    assert "view = 'sums'" in done.stderr
-    assert done.stderr.count("\n") == 1
+    asked = ("--epsilon", 3, "--delta", 1e-2, "-n", 20, "--view", "sums", "--eps0", 2)
+    rounds = json.loads(run(*asked, "--find", "rounds", "--json").stdout)
+    one = sd.shuffle(sd.BinaryRR(eps0=2.0), 20, **SUMS)
+    for count, meets in ((rounds["value"], True), (rounds["beyond"], False)):
+        assert (one.compose(rounds=count).log_upper(3.0) <= math.log(1e-2)) is meets
     done = run("--eps0", 2, "--epsilon", 0.5, "--delta", 1e-6, "--added", "discrete-laplace:2")
     assert done.exit_code == 2
 
@@ -111,7 +124,7 @@ def test_on_the_command_line():
     ("mechanism", "n"), [(sd.Channel(((1.0, 0.0), (0.0, 1.0))), 100), (sd.BinaryRR(eps0=2.0), 60)]
 )
 def test_the_least_noise_of_the_aggregators_own(mechanism, n, kind):
-    found = sd.required_added(mechanism, n=n, epsilon=0.5, delta=1e-6, kind=kind)
+    found = required_added(mechanism, n=n, epsilon=0.5, delta=1e-6, kind=kind)
     assert found.what == "added.scale"
     assert 0.0 < found.value / found.beyond - 1.0 <= 1e-3
     ends = [
@@ -127,17 +140,17 @@ def test_the_least_noise_of_the_aggregators_own(mechanism, n, kind):
 
 def test_of_two_bits_that_change_the_noise_is_larger_and_of_none_the_least():
     target = {"n": 6, "epsilon": 1.0, "delta": 1e-2, "rtol": 0.2}
-    one = sd.required_added(sd.BinaryRR(eps0=2.0), **target)
-    two = sd.required_added(sd.RAPPOR(d=2, eps0=4.0), **target)
+    one = required_added(sd.BinaryRR(eps0=2.0), **target)
+    two = required_added(sd.RAPPOR(d=2, eps0=4.0), **target)
     assert two.value > 1.3 * one.value
-    none = sd.required_added(sd.BinaryRR(eps0=2.0), n=40, epsilon=2.0, delta=1e-4)
+    none = required_added(sd.BinaryRR(eps0=2.0), n=40, epsilon=2.0, delta=1e-4)
     assert (none.value, none.beyond) == (0.05, None)
-    with pytest.raises(NotCertified, match=r"added.scale = 2000: sums of binary-rr"):
-        sd.required_added(sd.BinaryRR(eps0=9.0), n=2, epsilon=1e-9, delta=1e-9)
-    with pytest.raises(ParameterError, match="randomizer"):
-        sd.required_added(sd.Gaussian(sigma=1.0), **target)
+    with pytest.raises(NotCertified, match=r"^added.scale = 2000: binary-rr at n = 2 does not"):
+        required_added(sd.BinaryRR(eps0=9.0), n=2, epsilon=1e-9, delta=1e-9)
+    with pytest.raises(ParameterError, match="added"):
+        required_added(sd.Gaussian(sigma=1.0), **target)
     with pytest.raises(ParameterError, match="kind"):
-        sd.required_added(sd.BinaryRR(eps0=2.0), kind="laplace", **target)
+        required_added(sd.BinaryRR(eps0=2.0), kind="laplace", **target)
 
 
 def test_eps0_beside_noise_of_the_aggregators_own_on_the_command_line():

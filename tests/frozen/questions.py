@@ -145,16 +145,28 @@ def searches() -> Iterator[tuple[str, Question]]:
             yield (
                 f"calibrate {label} n={n} rounds={times}",
                 lambda f=family, n=n, t=times: sd.calibrate(
-                    f, n=n, epsilon=0.5, delta=1e-6, rounds=t
+                    lambda value: sd.shuffle(f(value), n=n, rounds=t), epsilon=0.5, delta=1e-6
                 ),
             )
         yield (
             f"required_users {label}",
-            lambda one=one: sd.required_users(one, epsilon=0.2, delta=1e-8),
+            lambda one=one: sd.calibrate(
+                lambda users: sd.shuffle(one, n=users),
+                epsilon=0.2,
+                delta=1e-8,
+                find="smallest",
+                whole=True,
+            ),
         )
         yield (
             f"most_rounds {label}",
-            lambda one=one: sd.most_rounds(one, n=10**5, epsilon=0.5, delta=1e-6),
+            lambda one=one: sd.calibrate(
+                lambda rounds: sd.shuffle(one, n=10**5, rounds=rounds),
+                epsilon=0.5,
+                delta=1e-6,
+                high=10**6,
+                whole=True,
+            ),
         )
 
 

@@ -46,10 +46,7 @@ VALUES = {
     "index": lambda: sd.shuffle_index(sd.KRR(k=4, eps0=1.0)),
     "comparison": lambda: BIT.compare(delta=1e-3),
     "calibration": lambda: sd.calibrate(
-        lambda eps0: sd.BinaryRR(eps0=eps0), n=100, epsilon=0.5, delta=1e-3
-    ),
-    "required": lambda: sd.required_messages(
-        sd.BalcerEtAl(blankets=1), n=100, epsilon=1.0, delta=1e-3
+        lambda eps0: sd.shuffle(sd.BinaryRR(eps0=eps0), n=100), epsilon=0.5, delta=1e-3
     ),
     "analysis": lambda: sd.analyses()[0],
     "pair": lambda: sd.shuffle(sd.KRR(k=3, eps0=1.0), n=100).as_round().groups[0][0].pair,
@@ -164,7 +161,7 @@ def test_one_positional_argument():
         (lambda: BIT.compose(3), "compose(rounds=3)"),
         (lambda: BIT.compose(rounds=3).epsilon(1e-6), "epsilon(delta=1e-06)"),
         (lambda: BIT.compare(1e-3), "compare(delta=0.001)"),
-        (lambda: sd.calibrate(sd.OUE, 100, 1.0, 1e-3), "n=100, epsilon=1.0, delta=0.001"),
+        (lambda: sd.calibrate(sd.OUE, 1.0, 1e-3), "epsilon=1.0, delta=0.001"),
         (lambda: sd.sgd(100, 2.0, 1.0, 3), "sgd(n=100, noise=2.0, clip=1.0, epochs=3)"),
         (lambda: sd.central.gaussian(2.0), "gaussian(sigma=2.0)"),
         (lambda: sd.central.approximate(2.0), "approximate(epsilon=2.0)"),

@@ -201,7 +201,9 @@ def test_refusals(changed, named):
 @pytest.mark.long
 def test_noise_for_a_target():
     setting = {"n": 64, "clip": 2.0, "epochs": 1, "batch": 4, "delta": 1e-4, "sampler": "poisson"}
-    run = sd.sgd_noise(epsilon=1.0, rtol=0.05, **setting)
+    train = lambda noise: sd.sgd(noise=noise, **setting)  # noqa: E731
+    ends = {"find": "smallest", "low": 0.1, "high": 100.0, "rtol": 0.05}
+    run = sd.calibrate(train, epsilon=1.0, delta=1e-4, **ends).account
     assert run.at_target.upper <= 1.0
     less = replace(run, noise=run.noise / 1.06)
     assert less.at_target.upper > 1.0

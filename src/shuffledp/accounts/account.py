@@ -16,7 +16,7 @@ from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.profile import profile
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.bound import Bound, Theorem
-from shuffledp.curves import Accountant
+from shuffledp.curves import DEEP, Accountant
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.laws.sources import Source
 from shuffledp.neighbours import Relation, Together
@@ -25,6 +25,9 @@ from shuffledp.published import Estimate
 from shuffledp.rounds import Composed, Round, compose
 from shuffledp.values.described import by_name
 from shuffledp.views.sums import Sums
+
+# Relative width of eps that is enough to find a place.
+_WIDE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,7 @@ class Account(Accountant):
     def _wide(self) -> Widened:
         return Widened(self.seen, self.changed, self.shuffler.farthest)
 
-    def log_upper(self, epsilon: float, *, log_target: float = -80.0) -> float:
+    def log_upper(self, epsilon: float, *, log_target: float = DEEP) -> float:
         """log of the certified upper end of delta alone: for solvers, which need no lower end.
 
         Parameters
@@ -187,15 +190,22 @@ class Account(Accountant):
         return self._wide.log_upper(epsilon, log_target)
 
     def upper_epsilon(self, *, delta: float) -> float:
-        """The certified upper end of eps alone.
-
-        Parameters
-        ----------
-        delta : float
-            Target, 0 < delta < 1.
-        """
+        """The certified upper end of eps alone."""
         delta = _check.open_unit("delta", delta)
         return self.seen.upper_epsilon(delta) if self.is_plain else self.epsilon(delta=delta).upper
+
+    @property
+    def quick(self) -> bool:
+        """Whether all messages of one perfect shuffler are seen."""
+        return self.is_plain and isinstance(self.seen, Messages)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """About ``log_upper``: a wide end of one round, and of several what no end certifies."""
+        if not self.quick:
+            return self.log_upper(epsilon)
+        if self.rounds > 1:
+            return self._curves().rough_log_delta(epsilon)
+        return replace(self.seen, rtol=_WIDE).log_uppers(DEEP)(epsilon)  # type: ignore[call-arg]
 
     # -------------------------------------------------------------------- what it rests on
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from shuffledp import _check
-from shuffledp.accounts import shuffle
-from shuffledp.calibration import Calibration, most_rounds, required_added, required_users
+from shuffledp.accounts import Account, shuffle
+from shuffledp.accounts.supported import MOST_ROUNDS
 from shuffledp.calibration import calibrate as solve
-from shuffledp.calibration.required import required_noise
 from shuffledp.cli.mechanisms import (
     GENERIC,
     MechanismCommand,
-    Source,
     source_from_dict,
 )
 from shuffledp.cli.numbers import JSON, ROUNDS, TRUST, VIEW, added_noise, warn_of_delta
@@ -27,7 +25,7 @@ from shuffledp.cli.types import Number, Whole
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism import mechanism_class, parameters_of
 from shuffledp.multimessage import MultiMessage
-from shuffledp.views.noise import KINDS
+from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE, AddedNoise
 
 _TARGETS = ("n", "rounds", "epsilon", "delta")
 # Which end of the values that meet the target has the least noise. Searches are over factors.
@@ -41,6 +39,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "scale": (1e-12, 1e12),
     "rate": (1e-12, 1.0),
 }
+# The least noise of a protocol's coin.
+_LEAST_COIN = 2.0**-40
 # What is solved for where --added has no scale.
 _ADDED = "added.scale"
 
@@ -79,24 +79,33 @@ def _calibrate(
     given = {"n": n, "epsilon": epsilon, "delta": delta, "rounds": rounds}
     kind = _noise_kind(view["view"], view["added"], find)
     key = _ADDED if kind is not None else _key(description, given, find)
-    settings = {name: value for name, value in given.items() if value is not None}
-    settings["trust"] = trust
-    seen = {**view, "added": None if kind is not None else added_noise(view["added"])}
+    if kind is not None:
+        _refuse_missing(description, given, kind)
+    setting = {**view, "trust": trust}
+    setting["added"] = None if kind is not None else added_noise(view["added"])
+    if n is not None:
+        setting["n"] = n
+    if rounds is not None:
+        setting["rounds"] = rounds
     with progress(f"calibrating {key} of {description['name']}"):
-        if kind is not None:
-            found: Any = _added(description, settings, seen, kind)
-        elif key in _TARGETS:
-            found = _target(source_from_dict(description), key, settings, seen)
+        if key in {"epsilon", "delta"}:
+            made = shuffle(source_from_dict(description), **setting)
+            bound = made.epsilon(delta=delta) if key == "epsilon" else made.delta(epsilon=epsilon)  # type: ignore[arg-type]
+            warn_of_delta(bound.upper if key == "delta" else bound.at["delta"], n)
+            said, printed = bound.to_dict(), bound_text(bound)
         else:
-            found = _noise(description, key, settings, seen)
-    if isinstance(found, Calibration):
-        warn_of_delta(found.delta, found.n)
-    else:
-        warn_of_delta(found.upper if found.quantity == "delta" else found.at["delta"], n)
+            account, how = _accounts(description, key, kind, setting)
+            found = solve(account, epsilon=epsilon, delta=delta, what=key, **how)  # type: ignore[arg-type]
+            warn_of_delta(found.delta, found.account.n)
+            if key == "p":
+                # Solved for by its distance from 1.
+                beyond = None if found.beyond is None else 1.0 - found.beyond
+                found = replace(found, value=1.0 - found.value, beyond=beyond)
+            said, printed = found.to_dict(), str(found)
     if as_json:
-        print_json(found.to_dict())
+        print_json(said)
     else:
-        click.echo(str(found) if isinstance(found, Calibration) else bound_text(found))
+        click.echo(printed)
 
 
 def _key(description: dict[str, Any], given: dict[str, Any], find: str | None) -> str:
@@ -130,80 +139,66 @@ def _noise_kind(view: str, added: str | None, find: str | None) -> str | None:
     return _check.choice("added", added, KINDS)
 
 
-def _added(
-    description: dict[str, Any], settings: dict[str, Any], seen: dict[str, Any], kind: str
-) -> Calibration:
-    """The least noise of the aggregator's own."""
+def _refuse_missing(description: dict[str, Any], given: dict[str, Any], kind: str) -> None:
+    """An error where anything but the scale of the aggregator's noise is left out."""
     missing = [*dict.fromkeys(_missing(description))]
-    missing += [name for name in ("n", "epsilon", "delta") if name not in settings]
+    missing += [name for name in ("n", "epsilon", "delta") if given[name] is None]
     if missing:
         names = ", ".join(_typed(name) for name in missing)
         raise ParameterError(f"{names} missing: wanted to solve for the scale of --added {kind}")
-    if settings.pop("trust") != "all":
-        raise rejected("trust", "published", "'all' with sums, which are proved here alone")
-    source = source_from_dict(description)
-    known = {key: value for key, value in seen.items() if key in {"ones", "relation"}}
-    return required_added(source, kind=kind, **settings, **known)  # type: ignore[arg-type]
 
 
 def _typed(name: str) -> str:
     return "-n" if name == "n" else f"--{name}"
 
 
-def _target(source: Source, key: str, settings: dict[str, Any], seen: dict[str, Any]) -> Any:
-    """Solve for users or rounds, or evaluate eps or delta, which is a bound."""
+def _accounts(
+    description: dict[str, Any], key: str, kind: str | None, setting: dict[str, Any]
+) -> tuple[Callable[[Any], Account], dict[str, Any]]:
+    """Accounts by the value of what is solved for, and in which range which value is wanted."""
     if key == "n":
-        return required_users(source, **settings, **seen)
+        source = source_from_dict(description)
+        return lambda n: shuffle(source, n=n, **setting), {"find": _SMALLEST, "whole": True}
     if key == "rounds":
-        if seen["view"] == "sums":
-            raise rejected("view", "sums", "messages, to solve for rounds")
-        return most_rounds(source, **settings)
-    asked = {name: settings.pop(name) for name in (*_TARGETS, "trust") if name in settings}
-    goal = {name: asked.pop(name) for name in ("epsilon", "delta") if name in asked}
-    made = shuffle(source, **asked, **seen)
-    return made.epsilon(**goal) if key == "epsilon" else made.delta(**goal)
+        source = source_from_dict(description)
+        how = {"find": _LARGEST, "high": MOST_ROUNDS, "whole": True}
+        return lambda rounds: shuffle(source, rounds=rounds, **setting), how
+    if kind is not None:
+        source = source_from_dict(description)
 
+        def added(scale: float) -> Account:
+            noise = AddedNoise(kind=kind, scale=scale)  # type: ignore[arg-type]
+            return shuffle(source, **{**setting, "added": noise})
 
-def _noise(
-    description: dict[str, Any], key: str, settings: dict[str, Any], seen: dict[str, Any]
-) -> Any:
-    """Solve for a parameter of the mechanism or of its parts."""
-    name = description["name"]
-
-    def build(value: Any) -> Source:
-        return source_from_dict(_filled(description, key, value))
-
+        return added, {"find": _SMALLEST, "low": SMALLEST_SCALE, "high": LARGEST_SCALE}
     solvable = _solvable(description)
     if key not in solvable:
         wanted = ", ".join([*solvable, *_TARGETS])
         raise ParameterError(f"{_typed(key)} is missing: what can be solved for is {wanted}")
+    if key in {"f", "p"}:
+        protocol: Any = source_from_dict(_filled(description, key, 0.25))
+        coin = lambda noise: shuffle(protocol.with_noise(noise), **setting)  # noqa: E731
+        high = protocol.coin()[1] * (1.0 - 1e-9)
+        return coin, {"find": _SMALLEST, "low": _LEAST_COIN, "high": high}
+    return (
+        lambda value: shuffle(source_from_dict(_filled(description, key, value)), **setting),
+        _range_of(description, key, setting["n"]),
+    )
+
+
+def _range_of(description: dict[str, Any], key: str, n: int) -> dict[str, Any]:
+    """Which values of a mechanism's parameter are looked at, and which end of them is wanted."""
     if key == "blankets":
-        most = _most_blankets(settings["n"])
-        found = solve(build, find=_SMALLEST, low=1, high=most, whole=True, **settings, **seen)
-    elif key in {"f", "p"}:
-        found = _coin(build, key, {**settings, **seen})
-    else:
-        direction = _NOISE.get(key, _LARGEST if name == "poisson-subsample" else _SMALLEST)
-        low, high = _RANGES[key]
-        if key == "distance":
-            # Left out it is the largest there is.
-            high = float(getattr(source_from_dict(description), key))
-        found = solve(build, find=direction, low=low, high=high, **settings, **seen)  # type: ignore[arg-type]
-    return dataclasses.replace(found, what=key)
-
-
-def _most_blankets(n: Any) -> int:
-    """So many for each user that all messages together can still be counted."""
-    return max((_check.LARGEST_COUNT - 1) // _check.count("n", n), 2)
-
-
-def _coin(build: Callable[[float], Source], key: str, settings: dict[str, Any]) -> Calibration:
-    """The least noise of a protocol's coin: the smallest f, or the p nearest to 1."""
-    found = required_noise(build(0.25), rtol=1e-6, **settings)  # type: ignore[arg-type]
-    if key == "f":
-        return found
-    beyond = None if found.beyond is None else 1.0 - found.beyond
-    return dataclasses.replace(found, value=1.0 - found.value, beyond=beyond)
+        # So many for each user that all messages together can still be counted.
+        most = max((_check.LARGEST_COUNT - 1) // _check.count("n", n), 2)
+        return {"find": _SMALLEST, "high": most, "whole": True}
+    low, high = _RANGES[key]
+    if key == "distance":
+        # Left out it is the largest there is.
+        high = float(getattr(source_from_dict(description), key))
+    subsample = description["name"] == "poisson-subsample"
+    find = _NOISE.get(key, _LARGEST if subsample else _SMALLEST)
+    return {"find": find, "low": low, "high": high}
 
 
 # ------------------------------------------------------------------- tables with something missing

@@ -99,7 +99,7 @@ class BalcerCheu(_Bits):
     """One bit, and one blanket bit that is 1 with probability p; the sum is what the analyst needs.
 
     A_x is the point x, A_2 = Bern(p), N = n. The paper takes p near 1, p = 1 - 50 log(2/delta)/
-    (eps^2 n); ``required_noise`` finds the p nearest to 1 that meets a target. The exact loss,
+    (eps^2 n); ``shuffledp calibrate`` finds the p nearest to 1 that meets a target. The exact loss,
     whatever the others hold: the divergence of 1 + Bin(n, p) from Bin(n, p) and back.
 
     For a histogram the paper runs it once for each item, with the item written on the messages:

@@ -6,7 +6,6 @@ from shuffledp.rounds.composed import Composed
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.loss import LossLaw, LossPair
 from shuffledp.rounds.part import WIDTH, Candidate, Part, Round
-from shuffledp.rounds.propose import one_round_target
 from shuffledp.rounds.stated import StatedRound, direction, stated, stated_above, stated_below
 
 __all__ = [
@@ -22,7 +21,6 @@ __all__ = [
     "central",
     "compose",
     "direction",
-    "one_round_target",
     "stated",
     "stated_above",
     "stated_below",

@@ -10,7 +10,7 @@ from shuffledp import theorems
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
-from shuffledp.curves import Accountant
+from shuffledp.curves import DEEP, Accountant
 from shuffledp.neighbours import Relation, each_round
 from shuffledp.rounds.loss import LossPair
 from shuffledp.rounds.part import Part, Places
@@ -143,9 +143,15 @@ class Rounds(Accountant):
         """The certified upper end of ``epsilon`` at 0 < delta < 1 by itself: for solvers."""
         return min(self._upper_epsilon(math.log(delta))[0], self.eps0)
 
-    def log_upper(self, epsilon: float) -> float:
+    def log_upper(self, epsilon: float, *, log_target: float = DEEP) -> float:
         """log of the certified upper end of ``delta`` at eps >= 0, by itself: for solvers."""
+        del log_target
         return self.log_delta(epsilon, lower=False).high
+
+    @property
+    def quick(self) -> bool:
+        """Estimates say where its ends are."""
+        return True
 
     def rough_log_delta(self, epsilon: float) -> float:
         """About the upper end of log delta, certified by nothing."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-
 from shuffledp import _check
 from shuffledp._check import Trust
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import rejected
 from shuffledp.neighbours import (
     REPLACEMENT,
     AddOrRemove,
@@ -125,85 +122,6 @@ def _relation(sampler: Sampler | None, relation: Relation | str) -> Relation:
         keys = " or ".join(f'"{r.key}"' for r in allowed)
         raise rejected("relation", found.key, f"{keys} for sampler = {sampler!r}")
     return found
-
-
-@by_name
-def sgd_noise(
-    *,
-    n: int,
-    epsilon: float,
-    delta: float,
-    clip: float,
-    epochs: int,
-    batch: int,
-    sampler: Sampler,
-    per_epoch: int = 1,
-    relation: Relation | str = "replace-special",
-    trust: Trust = "all",
-    rtol: float = 1e-3,
-) -> SGD:
-    """The least noise on batches' sums, to ``rtol``, whose certified eps meets the target.
-
-    Parameters
-    ----------
-    n, delta, clip, epochs, batch, sampler, per_epoch, relation, trust
-        As for ``sgd``.
-    epsilon : float
-        Target in nats, > 0.
-    rtol : float
-        Relative width of the noise, 1e-6 to 0.1: what is returned meets the target, with noise at
-        most 1 + rtol times the least that this search found to do so.
-
-    Returns
-    -------
-    SGD
-        Whose ``noise`` is the answer, and whose ``at_target.upper`` is at most ``epsilon``.
-
-    Raises
-    ------
-    NotCertified
-        If no noise up to 1e4 times the clipping norm meets the target.
-    """
-    epsilon = _check.positive("epsilon", epsilon, high=700.0)
-    rtol = _check.real("rtol", rtol, low=1e-6, high=0.1)
-
-    # Noise as large as the norm is a valid start; the other arguments are checked with it.
-    clip = _check.real("clip", clip, low=1e-100, high=1e90)
-    first = sgd(
-        sampler=_sampler(sampler),
-        n=n,
-        noise=clip,
-        clip=clip,
-        epochs=epochs,
-        batch=batch,
-        delta=delta,
-        per_epoch=per_epoch,
-        relation=relation,
-        trust=trust,
-    )
-
-    def run(noise: float) -> SGD:
-        return replace(first, noise=noise)
-
-    low, high = 0.04 * clip * (1.0 + 1e-9), clip
-    while run(high).at_target.upper > epsilon:
-        low, high = high, 2.0 * high
-        if high > _MOST_NOISE * clip:
-            msg = f"epsilon = {epsilon!r}: no noise up to {_MOST_NOISE:g} times clip meets it"
-            raise NotCertified(msg)
-    if low < clip and run(low).at_target.upper <= epsilon:
-        return run(low)
-    while high > low * (1.0 + rtol):
-        middle = math.sqrt(low) * math.sqrt(high)
-        if run(middle).at_target.upper <= epsilon:
-            high = middle
-        else:
-            low = middle
-    return run(high)
-
-
-# eps is then about 1e-4 sqrt(rounds) of what one report without noise would show.
-_MOST_NOISE = 1e4
 
 
 def _sampler(sampler: str) -> Sampler:
