@@ -20,7 +20,7 @@ from shuffledp.laws.pairs import blanket_pair as of_blanket
 from shuffledp.laws.pairs import dataset_pair as of_dataset
 from shuffledp.laws.pairs import has_classes
 from shuffledp.laws.sources import Family
-from shuffledp.mechanism import mechanism_from_dict
+from shuffledp.mechanism.base import mechanism_from_dict
 from shuffledp.multimessage import MultiMessage
 
 BITS = 100

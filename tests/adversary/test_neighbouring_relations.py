@@ -24,18 +24,15 @@ from laws import are_neighbours, ordered_pairs
 from shuffledp.certificate import issue, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load
-from shuffledp.neighbours import (
+from shuffledp.neighbours.one_user import (
     REPLACEMENT,
     AddOrRemove,
-    EachRound,
-    OfGroup,
     Records,
     ReplaceSpecial,
-    Together,
     Within,
-    each_round,
     records,
 )
+from shuffledp.neighbours.widened import EachRound, OfGroup, Together, each_round
 
 RELATIONS = [
     REPLACEMENT,

@@ -6,7 +6,8 @@ import pytest
 
 import shuffledp as sd
 from laws import law_of
-from shuffledp.neighbours import REPLACEMENT, OfGroup, Together
+from shuffledp.neighbours.one_user import REPLACEMENT
+from shuffledp.neighbours.widened import OfGroup, Together
 from shuffledp.population.member import ALIKE
 
 GROUPS = [(sd.BinaryRR(eps0=0.1), 2), (sd.BinaryRR(eps0=6.0), 2)]

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.cli.mechanisms import by_task, mechanism_options, task_of
-from shuffledp.mechanism import mechanism_class, parameters_of
+from shuffledp.mechanism.base import mechanism_class
+from shuffledp.mechanism.parameters import parameters_of
 
 NAMES = [*sd.randomizer_names(), *sd.protocol_names()]
 

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.mechanism import mechanism_class, parameters_of, spelled
+from shuffledp.mechanism.base import mechanism_class, spelled
+from shuffledp.mechanism.parameters import parameters_of
 
 KRR = ["k-rr", "--k", "10", "--eps0", "4"]
 

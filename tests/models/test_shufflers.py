@@ -10,7 +10,8 @@ import shuffledp as sd
 from adversary.neighbours import powers
 from models import exact
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.neighbours import OrAbsent, Replacement, Together
+from shuffledp.neighbours.one_user import Replacement
+from shuffledp.neighbours.widened import OrAbsent, Together
 
 EPSILONS = (0.0, 0.15, 0.6)
 

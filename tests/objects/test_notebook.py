@@ -13,7 +13,7 @@ from shuffledp.bound import Bound
 from shuffledp.certificate.checks import Check, Checks
 from shuffledp.curves import _described, _order, _users
 from shuffledp.drawing.bands import apart, tradeoff
-from shuffledp.neighbours import REPLACEMENT
+from shuffledp.neighbours.one_user import REPLACEMENT
 from shuffledp.values.notebook import Sheet, html_table
 
 ACC = sd.shuffle(sd.KRR(k=4, eps0=2.0), n=1000)

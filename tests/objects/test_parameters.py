@@ -12,17 +12,13 @@ import pytest
 import shuffledp as sd
 from objects.examples import ARGUMENTS, class_of
 from shuffledp.deployment import json_schema
-from shuffledp.mechanism import (
-    Follows,
+from shuffledp.mechanism.base import (
     Mechanism,
-    OneOf,
-    Whole,
-    limits,
     mechanism_class,
     mechanism_from_dict,
     mechanism_names,
-    parameters_of,
 )
+from shuffledp.mechanism.parameters import Follows, OneOf, Whole, limits, parameters_of
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 

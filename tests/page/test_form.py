@@ -9,7 +9,8 @@ import shuffledp as sd
 from shuffledp.cli.mechanisms import source_from_dict
 from shuffledp.cli.text import bound_text
 from shuffledp.deployment.files import parse, tomllib
-from shuffledp.mechanism import mechanism_class, parameters_of
+from shuffledp.mechanism.base import mechanism_class
+from shuffledp.mechanism.parameters import parameters_of
 from shuffledp.page.form import catalogue, question
 from shuffledp.page.work import MOST_POINTS, reply
 

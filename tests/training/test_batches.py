@@ -14,7 +14,7 @@ import shuffledp as sd
 from shuffledp import theorems
 from shuffledp.amplification.end import EpsilonAt
 from shuffledp.arithmetic.intervals import LogInterval
-from shuffledp.neighbours import AddOrRemove, ReplaceSpecial
+from shuffledp.neighbours.one_user import AddOrRemove, ReplaceSpecial
 from shuffledp.training.account import OfCurve
 
 ONE = {"clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}

@@ -11,7 +11,7 @@ import shuffledp as sd
 from shuffledp.ball.bits import Bit, Bits
 from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.neighbours import Together
+from shuffledp.neighbours.widened import Together
 from views.test_added import Exact, random_noise
 from views.test_sums import chances, number_of_ones, vectors
 

@@ -16,7 +16,7 @@ from flint import arb, ctx
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.neighbours import ReplaceSpecial
+from shuffledp.neighbours.one_user import ReplaceSpecial
 
 # The guide's table: eps0 of a bit, the draft's number, and both ends.
 DAP = [

@@ -13,7 +13,7 @@ from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
 
 from shuffledp.accounting.event import ShuffleDpEvent
 from shuffledp.errors import NotCertified
-from shuffledp.neighbours import REPLACEMENT, AddOrRemove, ReplaceSpecial
+from shuffledp.neighbours.one_user import REPLACEMENT, AddOrRemove, ReplaceSpecial
 
 Relation = privacy_accountant.NeighboringRelation
 Problem = privacy_accountant.PrivacyAccountant.CompositionErrorDetails

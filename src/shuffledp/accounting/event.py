@@ -14,7 +14,7 @@ from shuffledp.accounting.plain import plain, text_of
 from shuffledp.accounts import Account, generic, shuffle
 from shuffledp.amplification.messages import Messages
 from shuffledp.errors import rejected
-from shuffledp.neighbours import Relation
+from shuffledp.neighbours.one_user import Relation
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
 from shuffledp.rounds import Composed, compose
 from shuffledp.training import SGD, sgd

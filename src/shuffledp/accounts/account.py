@@ -19,7 +19,8 @@ from shuffledp.bound import Bound, Theorem
 from shuffledp.curves import DEEP, Accountant
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.laws.sources import Source
-from shuffledp.neighbours import Relation, Together
+from shuffledp.neighbours.one_user import Relation
+from shuffledp.neighbours.widened import Together
 from shuffledp.population.crowd import Crowd
 from shuffledp.published import Estimate
 from shuffledp.rounds import Composed, Round, compose

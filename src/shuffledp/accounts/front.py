@@ -18,10 +18,10 @@ from shuffledp.errors import rejected
 from shuffledp.laws.pairs import is_continuous, message_pair
 from shuffledp.laws.ratios import ratio_of
 from shuffledp.laws.sources import Family, RatioFamily, Source
-from shuffledp.mechanism import Mechanism
+from shuffledp.mechanism.base import Mechanism
 from shuffledp.multimessage import MultiMessage
 from shuffledp.multimessage.base import UNIT
-from shuffledp.neighbours import Relation
+from shuffledp.neighbours.one_user import Relation
 from shuffledp.population.crowd import crowd
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.described import by_name

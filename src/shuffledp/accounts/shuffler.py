@@ -15,7 +15,8 @@ from shuffledp._check import exact
 from shuffledp.amplification.words import IN_ORDER, SAME
 from shuffledp.bounds.shufflers import several
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.neighbours import OrAbsent, Relation
+from shuffledp.neighbours.one_user import Relation
+from shuffledp.neighbours.widened import OrAbsent
 from shuffledp.statements import say
 from shuffledp.theorems import Theorem
 from shuffledp.values.described import Described

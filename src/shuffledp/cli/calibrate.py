@@ -23,7 +23,8 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json
 from shuffledp.cli.types import Number, Whole
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.mechanism import mechanism_class, parameters_of
+from shuffledp.mechanism.base import mechanism_class
+from shuffledp.mechanism.parameters import parameters_of
 from shuffledp.multimessage import MultiMessage
 from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE, AddedNoise
 

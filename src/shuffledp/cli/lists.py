@@ -11,7 +11,7 @@ from shuffledp import analyses as certified_analyses
 from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.cli.mechanisms import by_task, described, names, task_of
 from shuffledp.cli.text import print_json
-from shuffledp.mechanism import parameters_of
+from shuffledp.mechanism.parameters import parameters_of
 
 _WHAT = ("mechanisms", "theorems", "warnings", "schema")
 

@@ -12,14 +12,8 @@ from click.shell_completion import CompletionItem
 from shuffledp import protocol_names, randomizer_names
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
 from shuffledp.laws.sources import Family
-from shuffledp.mechanism import (
-    Mechanism,
-    Parameter,
-    known_name,
-    mechanism_class,
-    parameters_of,
-    spelled,
-)
+from shuffledp.mechanism.base import Mechanism, known_name, mechanism_class, spelled
+from shuffledp.mechanism.parameters import Parameter, parameters_of
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 

@@ -10,13 +10,8 @@ from shuffledp.accounts import shuffle
 from shuffledp.amplification.messages import Messages
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.sources import Family
-from shuffledp.mechanism import (
-    Parameter,
-    known_name,
-    mechanism_class,
-    mechanism_from_dict,
-    parameters_of,
-)
+from shuffledp.mechanism.base import known_name, mechanism_class, mechanism_from_dict
+from shuffledp.mechanism.parameters import Parameter, parameters_of
 from shuffledp.multimessage import MultiMessage, protocol_names
 from shuffledp.randomizers import Hierarchy, Randomizer, randomizer_names
 from shuffledp.views.noise import AddedNoise

@@ -8,7 +8,7 @@ from typing import Any
 
 from shuffledp.deployment.mechanisms import declared, mechanism_names
 from shuffledp.deployment.model import Deployment
-from shuffledp.mechanism import Parameter, limits
+from shuffledp.mechanism.parameters import Parameter, limits
 from shuffledp.randomizers import Randomizer
 
 

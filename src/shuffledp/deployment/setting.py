@@ -13,7 +13,8 @@ from shuffledp.deployment.model import Deployment, as_written
 from shuffledp.deployment.widened import relation_of
 from shuffledp.laws.sources import Family
 from shuffledp.multimessage import MultiMessage
-from shuffledp.neighbours import REPLACEMENT, OfGroup, Relation
+from shuffledp.neighbours.one_user import REPLACEMENT, Relation
+from shuffledp.neighbours.widened import OfGroup
 from shuffledp.population.member import Member
 from shuffledp.randomizers import Randomizer
 from shuffledp.views.datasets import local_guarantee

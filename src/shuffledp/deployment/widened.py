@@ -11,7 +11,8 @@ from shuffledp.accounts.widened import Widened
 from shuffledp.bound import Bound, Theorem
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError
-from shuffledp.neighbours import REPLACEMENT, Relation, Together
+from shuffledp.neighbours.one_user import REPLACEMENT, Relation
+from shuffledp.neighbours.widened import Together
 
 LOCAL = "local"
 

@@ -15,9 +15,9 @@ from shuffledp.bounds.variation_ratio import VariationRatio, repaired_pair
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.laws.pairs import Pair, dataset_pair, message_pair
 from shuffledp.laws.ratios import ratio_of
-from shuffledp.mechanism import LocalEpsilon, Switch
+from shuffledp.mechanism.parameters import LocalEpsilon, Switch
 from shuffledp.multimessage import MultiMessage
-from shuffledp.neighbours import REPLACEMENT, Relation
+from shuffledp.neighbours.one_user import REPLACEMENT, Relation
 from shuffledp.randomizers import KRR, BinaryRR, Randomizer
 from shuffledp.theorems import Theorem
 

@@ -23,13 +23,13 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.outputs import Law, OutputClass, rational_ball
 from shuffledp.ball.record import Definition, Rows, WorstPairs
 from shuffledp.errors import rejected
-from shuffledp.mechanism import (
+from shuffledp.mechanism.base import (
     Mechanism,
-    Positive,
     mechanism_class,
     mechanism_from_dict,
     mechanism_names,
 )
+from shuffledp.mechanism.parameters import Positive
 from shuffledp.randomizers.frequency import Support
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statements import say

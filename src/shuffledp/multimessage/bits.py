@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp.ball.record import Rows
 from shuffledp.errors import rejected
-from shuffledp.mechanism import Whole
+from shuffledp.mechanism.parameters import Whole
 from shuffledp.multimessage.base import (
     IN_CLEAR,
     UNIT,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp.ball.record import Rows
 from shuffledp.errors import rejected
-from shuffledp.mechanism import Domain, Positive, Whole
+from shuffledp.mechanism.parameters import Domain, Positive, Whole
 from shuffledp.multimessage.base import (
     IN_CLEAR,
     UNIT,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.ball.record import Rows
-from shuffledp.mechanism import Domain, Whole
+from shuffledp.mechanism.parameters import Domain, Whole
 from shuffledp.multimessage.base import (
     UNIT,
     Chance,

@@ -23,7 +23,7 @@ from shuffledp.cli.mechanisms import described, mechanism_options, names
 from shuffledp.cli.numbers import Asked, epsilon
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.mechanism import known_name
+from shuffledp.mechanism.base import known_name
 
 _YES, _NO = ("1", "true", "on"), ("", "0", "false", "off")
 _KINDS: tuple[tuple[type, str], ...] = (

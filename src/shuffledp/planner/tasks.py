@@ -18,7 +18,7 @@ import numpy as np
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.mechanism import parameters_of
+from shuffledp.mechanism.parameters import parameters_of
 from shuffledp.multimessage import CheuZhilyaev, MixDUMP, MultiMessage, PureDUMP
 from shuffledp.planner.central import Sensitivity
 from shuffledp.randomizers import (

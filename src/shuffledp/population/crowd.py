@@ -16,7 +16,8 @@ from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.bound import Bound, Theorem
 from shuffledp.bounds.shufflers import local_guarantee
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.neighbours import OfGroup, Relation
+from shuffledp.neighbours.one_user import Relation
+from shuffledp.neighbours.widened import OfGroup
 from shuffledp.population.member import Member
 from shuffledp.published import Estimate
 from shuffledp.randomizers import Randomizer

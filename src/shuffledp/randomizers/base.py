@@ -15,8 +15,13 @@ from shuffledp.ball.noises import check_inputs
 from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
-from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
-from shuffledp.neighbours import REPLACEMENT, Relation, records
+from shuffledp.mechanism.base import (
+    Mechanism,
+    mechanism_class,
+    mechanism_from_dict,
+    mechanism_names,
+)
+from shuffledp.neighbours.one_user import REPLACEMENT, Relation, records
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 

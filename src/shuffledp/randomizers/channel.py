@@ -21,7 +21,7 @@ from shuffledp.ball.bits import Bit, Bits, Matrix
 from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
-from shuffledp.mechanism import Switch
+from shuffledp.mechanism.parameters import Switch
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted, histogram
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values

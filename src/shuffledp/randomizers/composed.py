@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.mechanism import Made
+from shuffledp.mechanism.parameters import Made
 from shuffledp.randomizers.base import Input, Randomizer, randomizer_from_dict
 from shuffledp.theorems import JOINT_PAIRS
 

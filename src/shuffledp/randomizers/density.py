@@ -17,7 +17,7 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.bounds.continuous import Cells
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.kernel.cells import Cell, Corner
-from shuffledp.mechanism import IntervalHigh, IntervalLow, Whole
+from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, Whole
 from shuffledp.randomizers.base import Input, Reports
 from shuffledp.randomizers.means import Floats, OnInterval
 from shuffledp.randomizers.noise import to_lattice

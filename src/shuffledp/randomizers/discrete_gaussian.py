@@ -18,7 +18,7 @@ from shuffledp.ball.lattice import gaussian_law, gaussian_tail
 from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Others
 from shuffledp.errors import rejected
-from shuffledp.mechanism import Number, Switch, Whole
+from shuffledp.mechanism.parameters import Number, Switch, Whole
 from shuffledp.randomizers.lattice import (
     SEEN,
     TABLE_ERROR,

@@ -15,7 +15,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.lattice import geometric_law
 from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Others
-from shuffledp.mechanism import LocalEpsilon, Switch
+from shuffledp.mechanism.parameters import LocalEpsilon, Switch
 from shuffledp.randomizers.lattice import (
     GeometricNoise,
     IntegerLine,

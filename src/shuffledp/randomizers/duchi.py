@@ -17,7 +17,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, bits_between
 from shuffledp.ball.outputs import Favours, Law, two_levels
 from shuffledp.ball.record import Others
-from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
+from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.levels import coin, grown, place
 from shuffledp.randomizers.means import Floats, OnInterval

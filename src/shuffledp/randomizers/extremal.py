@@ -15,7 +15,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, Matrix, bits_between
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import rejected
-from shuffledp.mechanism import LocalEpsilon, Made
+from shuffledp.mechanism.parameters import LocalEpsilon, Made
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.channel import LARGEST_ROWS, all_listed, entries_of
 from shuffledp.randomizers.frequency import HitOrMiss, Sizes, UniformOrOwn, histogram

@@ -12,7 +12,7 @@ from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.noises import Noise, gaussian_noise
 from shuffledp.ball.record import Others
-from shuffledp.mechanism import IntervalHigh, IntervalLow, Positive
+from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, Positive
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.noise import MILLS, Floats
 from shuffledp.theorems import SPANNING_TRIPLES

@@ -18,7 +18,7 @@ from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner
-from shuffledp.mechanism import Positive, Whole
+from shuffledp.mechanism.parameters import Positive, Whole
 from shuffledp.randomizers.base import Input, Reports
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.means import Floats, MeanRandomizer

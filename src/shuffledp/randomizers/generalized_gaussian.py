@@ -12,7 +12,7 @@ from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.noises import Noise, generalized_noise
-from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
+from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, Number, Positive
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.noise import Floats, gamma_power
 from shuffledp.randomizers.power_renyi import power_renyi

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.ball.record import WorstPairs
-from shuffledp.mechanism import Domain, LocalEpsilon, Whole
+from shuffledp.mechanism.parameters import Domain, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
     HitOrMiss,

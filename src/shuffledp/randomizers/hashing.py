@@ -13,7 +13,7 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
-from shuffledp.mechanism import Domain, LocalEpsilon, Number, Whole
+from shuffledp.mechanism.parameters import Domain, LocalEpsilon, Number, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import AlikeItems, Sizes, UniformOrOwn, independent_hits
 from shuffledp.randomizers.values import smallest_type

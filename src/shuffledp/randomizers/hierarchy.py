@@ -16,7 +16,7 @@ from shuffledp import _check
 from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import rejected
-from shuffledp.mechanism import LocalEpsilon, OneOf, Whole, parameters_of
+from shuffledp.mechanism.parameters import LocalEpsilon, OneOf, Whole, parameters_of
 from shuffledp.randomizers.base import Reports, randomizer_class
 from shuffledp.randomizers.composed import Options
 from shuffledp.randomizers.frequency import FrequencyRandomizer

@@ -15,7 +15,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.outputs import Law, two_levels
 from shuffledp.ball.record import Masses, Others
 from shuffledp.errors import NotCertified
-from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
+from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.duchi import IntervalMean, bit_parts, bits, mixed
 from shuffledp.randomizers.levels import coin, half_grown

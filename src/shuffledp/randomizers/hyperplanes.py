@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shuffledp.ball.record import Others, WorstPairs
-from shuffledp.mechanism import Domain, LocalEpsilon
+from shuffledp.mechanism.parameters import Domain, LocalEpsilon
 from shuffledp.randomizers import field
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import HitOrMiss, Sizes, UniformOrOwn, least_spread, orthogonal

@@ -14,7 +14,7 @@ from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.record import Masses, Others, Pair, Parts
-from shuffledp.mechanism import OrNone, Whole
+from shuffledp.mechanism.parameters import OrNone, Whole
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.composed import PartsRandomizer

@@ -10,7 +10,7 @@ import numpy as np
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, Matrix, bits_between
-from shuffledp.mechanism import Domain, LocalEpsilon
+from shuffledp.mechanism.parameters import Domain, LocalEpsilon
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import AlikeItems, Sizes, UniformOrOwn, occurrences
 from shuffledp.randomness import RandomSource

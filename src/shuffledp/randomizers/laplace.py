@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.ball.noises import Noise, laplace_noise
 from shuffledp.ball.record import Others, WorstPairs
-from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Switch
+from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, LocalEpsilon, Switch
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.noise import Floats, scales_between
 from shuffledp.randomizers.values import real_values

@@ -21,8 +21,8 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.bounds.continuous import Cells
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner
-from shuffledp.mechanism import Follows, Number, Positive, Whole
-from shuffledp.neighbours import REPLACEMENT, Relation, Within
+from shuffledp.mechanism.parameters import Follows, Number, Positive, Whole
+from shuffledp.neighbours.one_user import REPLACEMENT, Relation, Within
 from shuffledp.randomizers.base import Input, Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import (

@@ -22,7 +22,7 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.bounds.line import Line, Span
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner
-from shuffledp.mechanism import Whole
+from shuffledp.mechanism.parameters import Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import SymmetricCells, around, draw

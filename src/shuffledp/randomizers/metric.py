@@ -18,8 +18,8 @@ from shuffledp.ball.noises import Noise
 from shuffledp.ball.record import WorstPairs
 from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
-from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, Positive
-from shuffledp.neighbours import REPLACEMENT, Relation, Within
+from shuffledp.mechanism.parameters import Follows, IntervalHigh, IntervalLow, Positive
+from shuffledp.neighbours.one_user import REPLACEMENT, Relation, Within
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.base import Input
 from shuffledp.randomizers.laplace import Laplace

@@ -16,7 +16,7 @@ from shuffledp.arithmetic.balls import arb, fmpq, fmpq_mat
 from shuffledp.ball.outputs import Favours, Law, check_inputs, flags, rational_ball, two_levels
 from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import rejected
-from shuffledp.mechanism import LocalEpsilon, Switch, Whole
+from shuffledp.mechanism.parameters import LocalEpsilon, Switch, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
     SETS,

@@ -16,7 +16,7 @@ from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.ball.outputs import Favours, Law, flags, rational_ball, two_levels
 from shuffledp.ball.record import Masses, Others
 from shuffledp.errors import NotCertified
-from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
+from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.duchi import IntervalMean
 from shuffledp.randomizers.levels import coin, half_grown

@@ -18,7 +18,7 @@ from shuffledp.ball.caps import orthogonal_overlap
 from shuffledp.ball.outputs import Favours, Law, check_inputs, flags, rational_ball, two_levels
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified
-from shuffledp.mechanism import LocalEpsilon, Number, Whole
+from shuffledp.mechanism.parameters import LocalEpsilon, Number, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.means import Floats, MeanRandomizer

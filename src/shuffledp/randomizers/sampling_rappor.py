@@ -16,7 +16,7 @@ from shuffledp.arithmetic.balls import arb, total
 from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
 from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.mechanism import Domain, LocalEpsilon, Whole
+from shuffledp.mechanism.parameters import Domain, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import SETS, Support, exact_rates
 from shuffledp.randomizers.unary import RAPPOR, BitVectors

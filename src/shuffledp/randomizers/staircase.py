@@ -15,7 +15,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.lattice import staircase_labels, staircase_law, staircase_tail
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.record import Others
-from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, LocalEpsilon, Number
+from shuffledp.mechanism.parameters import Follows, IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.noise import Floats
 from shuffledp.theorems import CORNER_TRIPLES

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.mechanism import Domain, Follows, LocalEpsilon, Whole
+from shuffledp.mechanism.parameters import Domain, Follows, LocalEpsilon, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
     AlikeItems,

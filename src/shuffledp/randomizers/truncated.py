@@ -21,7 +21,7 @@ from shuffledp.ball.noises import Noise, truncated_noise
 from shuffledp.ball.outputs import rational_ball
 from shuffledp.ball.record import Others
 from shuffledp.errors import NotCertified
-from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Number
+from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.randomizers.additive import lattice_reports
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.laplace import Laplace

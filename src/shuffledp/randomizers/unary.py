@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Coordinate
-from shuffledp.mechanism import Domain, LocalEpsilon
+from shuffledp.mechanism.parameters import Domain, LocalEpsilon
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import AlikeItems, FrequencyRandomizer, Sizes, independent_hits
 from shuffledp.randomizers.levels import coin, grown, half_grown

@@ -25,7 +25,7 @@ from shuffledp.ball.outputs import (
 )
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.mechanism import Follows, LocalEpsilon, Positive, Whole
+from shuffledp.mechanism.parameters import Follows, LocalEpsilon, Positive, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import SETS, Support, UniformOrOwn
 from shuffledp.randomizers.levels import grown

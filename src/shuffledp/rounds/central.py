@@ -14,7 +14,7 @@ from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.errors import ParameterError, not_installed, rejected
-from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
+from shuffledp.neighbours.one_user import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
 from shuffledp.rounds.gaussian import GaussianCurve
 from shuffledp.rounds.loss import LossLaw, LossPair
 from shuffledp.rounds.part import Candidate, Given, Round

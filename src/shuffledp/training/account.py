@@ -18,12 +18,7 @@ from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.curves import Accountant
 from shuffledp.errors import rejected
 from shuffledp.laws.pairs import dataset_pair
-from shuffledp.neighbours import (
-    REPLACEMENT,
-    AddOrRemove,
-    Relation,
-    ReplaceSpecial,
-)
+from shuffledp.neighbours.one_user import REPLACEMENT, AddOrRemove, Relation, ReplaceSpecial
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.errors import rejected
-from shuffledp.neighbours import (
+from shuffledp.neighbours.one_user import (
     REPLACEMENT,
     AddOrRemove,
     Relation,

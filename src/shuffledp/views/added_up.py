@@ -8,7 +8,7 @@ from shuffledp import theorems
 from shuffledp._check import exact
 from shuffledp.amplification.words import ONE_ROUND, SAME, own_assumptions
 from shuffledp.bound import Theorem
-from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial
+from shuffledp.neighbours.one_user import REPLACEMENT, Relation, ReplaceSpecial
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.statements import Sentence, say
 from shuffledp.views.coordinates import Coordinates, coordinates_of

@@ -20,7 +20,7 @@ from shuffledp.bound import Bound, Theorem, with_end_of
 from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.errors import rejected
 from shuffledp.laws.sources import Family, RatioFamily, Source
-from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
+from shuffledp.neighbours.one_user import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.rounds import Composed, compose, stated
 from shuffledp.views.added_up import ZEROED, AddedUp
