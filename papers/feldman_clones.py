@@ -35,7 +35,7 @@ from papers.common import (
     steps,
 )
 from papers.printed.feldman import bkmtt
-from shuffledp.published import sums
+from shuffledp.published import formulas as forms
 
 DELTA = 1e-6
 RTOL = 1e-3
@@ -99,7 +99,7 @@ def figure_3() -> list[Panel]:
     ours = sd.generic(eps0=eps0, n=n)
     certified = {order: ours.renyi(order=float(order)) for order in ORDERS}
     clones = {order: clone.renyi(order=float(order)).upper for order in ORDERS}
-    girgis = {order: sums.girgis(eps0=eps0, n=n, order=order) for order in ORDERS}
+    girgis = {order: forms.girgis(eps0=eps0, n=n, order=order) for order in ORDERS}
     binary = {order: _renyi_of_binary_rr(eps0=eps0, n=n, order=order) for order in ORDERS}
     first = Panel("ε₀ = 4, n = 10,000: one shuffle", ORDERS, "order α", "Rényi divergence ε(α)")
     first.curves = [

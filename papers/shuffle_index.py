@@ -29,9 +29,8 @@ from papers.common import (
     run,
     table,
 )
-from papers.printed.algorithms import fft_bracket
+from papers.printed.algorithms import fft_bracket, halved_epsilon
 from shuffledp.laws import pairs as mechanisms
-from shuffledp.published.estimate import halved_epsilon
 from shuffledp.published.limits import gaussian_epsilon
 
 LINES = (

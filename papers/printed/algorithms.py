@@ -1,17 +1,22 @@
-"""What two papers compute with, where that is compared: both roundings of a grid, and an FFT."""
+"""What papers compute with, where that is compared: a grid, an FFT, sums over all clones."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 import shuffledp as sd
+from shuffledp import _special as special
 from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.published.limits import normal_log_delta
 
+HALVINGS = 20  # of a bracket of eps, as the papers' programs do them
+UNDERFLOW = -745.0  # natural logarithm of the smallest float
+BLOCK = 1 << 20  # terms of a binomial sum that are in memory at once
 ATTEMPTS = 6  # refinements of a grid
 LARGEST_GRID = 1 << 24  # points of the longest FFT: some seconds and half a gigabyte
 LEAST_LOG = -600.0  # of the delta that errors are held against
@@ -195,3 +200,58 @@ def _on_grid(pair: Ratios, a: float, share: float, target: float) -> Bracket:
     p, q = w * pair.a, w * pair.b
     low, high = above(c, p) - a * above(-c, q), above(-c, p) - a * above(c, q)
     return Bracket(max(low - (1.0 + a) * eta, 0.0), min(high + (1.0 + a) * eta, 1.0), points)
+
+
+def halved_epsilon(delta_at: Callable[[float], float], delta: float, *, cap: float) -> float:
+    """The upper end of what 20 halvings leave of [0, cap], where delta(eps) falls.
+
+    eps comes out cap/2^20 wide, whatever eps itself is: an absolute, not a relative accuracy.
+    """
+    low, high = 0.0, cap
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if delta_at(middle) <= delta else (middle, high)
+    return high
+
+
+def clone_delta(share: float, eps0: float, n: int, epsilon: float) -> float:
+    """delta of (A + D, C - A + 1 - D) against (A + 1 - D, C - A + D), summed over every c.
+
+    C ~ Bin(n - 1, share), A ~ Bin(C, 1/2), D ~ Bern(E/(E+1)), E = e^eps0. The standard clone has
+    share = 1/E (Feldman, McMillan, Talwar 2021, Theorem 3.2 and appendix), the stronger one
+    2/(E + 1) (2023; docs/theory.md, Corollary 5.5).
+    """
+    if epsilon >= eps0:
+        return 0.0
+    own, a, total = 1.0 / (1.0 + math.exp(-eps0)), math.exp(epsilon), 0.0
+    # Count u of c + 1 in the first label has ratio P/Q > a exactly above this share of c + 1.
+    odds = (own * a - (1.0 - own)) / (own - (1.0 - own) * a)
+    for c, weight in _counts(n - 1, share):
+        least = np.floor(odds / (1.0 + odds) * (c + 1.0)) + 1.0
+        with_one, without = _at_least(c, least - 1.0), _at_least(c, least)
+        p = own * with_one + (1.0 - own) * without
+        q = (1.0 - own) * with_one + own * without
+        total += float((weight * np.maximum(p - a * q, 0.0)).sum())
+    return total
+
+
+def _counts(size: int, share: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Every c from 0 to size with its binomial probability, in blocks, where it is a float."""
+    for start in range(0, size + 1, BLOCK):
+        c = np.arange(start, min(start + BLOCK, size + 1), dtype=np.float64)
+        log = special.gammaln(size + 1.0) - special.gammaln(c + 1.0)
+        log -= special.gammaln(size - c + 1.0)
+        if share < 1.0:
+            log += c * math.log(share) + (size - c) * math.log1p(-share)
+        else:
+            log = np.where(c == size, 0.0, -np.inf)
+        kept = log > UNDERFLOW
+        yield c[kept], np.exp(log[kept])
+
+
+def _at_least(c: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """P(Bin(c, 1/2) >= k)."""
+    inside = (k > 0.0) & (k <= c)
+    values = np.where(k <= 0.0, 1.0, 0.0)
+    values[inside] = special.bdtrc(k[inside] - 1.0, c[inside].astype(np.int64), 0.5)
+    return values

@@ -10,7 +10,6 @@ from papers.printed.items import Item
 from papers.printed.kit import Found, agrees, down, ends, number, percent, row, span, up, upper_of
 from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.published import formulas as forms
-from shuffledp.published import sums
 
 DELTA = 1e-6
 CLOSE = 1.2  # ours: what we call close, as a factor
@@ -133,7 +132,7 @@ def _girgis() -> Found:
     eps0, n = RENYI_SETTING
     clone = sd.generic(eps0=eps0, n=n, trust="published")
     ratios = [
-        sums.girgis(eps0=eps0, n=n, order=order) / clone.renyi(order=float(order)).upper
+        forms.girgis(eps0=eps0, n=n, order=order) / clone.renyi(order=float(order)).upper
         for order in (2, 4, 8)
     ]
     words = f"{span(ratios, lambda x: number(x, 3))} times smaller at orders 2, 4, 8"
@@ -157,7 +156,7 @@ def _rounds() -> Found:
         )
 
     ours = converted(lambda o: clone.renyi(order=float(o)).upper)
-    theirs = converted(lambda o: sums.girgis(eps0=eps0, n=n, order=o))
+    theirs = converted(lambda o: forms.girgis(eps0=eps0, n=n, order=o))
     words = f"{number(ours, 3)} against {number(theirs, 3)} after 100 rounds"
     return Found(words, _estimated(holds=ours < 0.8 * theirs))
 

@@ -13,9 +13,8 @@ from functools import cache
 from pathlib import Path
 
 import shuffledp as sd
+from papers.printed.algorithms import clone_delta, halved_epsilon
 from papers.printed.items import TABLE_5
-from shuffledp.published.estimate import halved_epsilon
-from shuffledp.published.sums import clone_delta
 
 MEASURED = Path(__file__).resolve().parents[2] / "docs" / "figures" / "papers" / "printed_times.csv"
 CURVE = 20  # points of a curve

@@ -30,13 +30,10 @@ def test_json_is_the_comparison():
 
 
 def test_generic_and_slow():
-    ask = ["epsilon", "generic", "--eps0", "1", "--adaptive", "-n", "50", "--delta", "1e-2"]
+    ask = ["epsilon", "binary-rr", "--eps0", "1", "-n", "50", "--delta", "1e-2"]
     result = CliRunner().invoke(main, [*ask, "--analysis", "all-slow", "--json"])
     rows = {row["analysis"]: row for row in json.loads(result.output)["rows"]}
-    assert rows["clone-binomial-sums"]["epsilon"] == pytest.approx(
-        rows["clone"]["epsilon"], rel=1e-4
-    )
-    assert rows["blanket"]["epsilon"] is None
+    assert rows["binary-exact"]["epsilon"] is not None
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,13 @@
 import math
 
 import pytest
-from papers.printed.algorithms import fft_bracket, grid_bracket
+from papers.printed.algorithms import clone_delta, fft_bracket, grid_bracket, halved_epsilon
 
 import shuffledp as sd
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair
-from shuffledp.published.estimate import halved_epsilon, of_epsilon, of_log_delta
-from shuffledp.published.sums import clone_delta
+from shuffledp.published.estimate import of_epsilon, of_log_delta
 
 
 def bracket(pair, epsilon, width=1e-6):

@@ -78,8 +78,6 @@ def test_formulas_that_bound_are_above_the_exact_divergence(key):
 @pytest.mark.parametrize(
     ("key", "like"),
     [
-        ("clone-binomial-sums", "clone"),
-        ("stronger-clone-binomial-sums", "stronger-clone"),
         ("variation-ratio", "variation-ratio"),
         ("gaussian", "blanket"),
     ],
@@ -132,8 +130,3 @@ def test_any_analysis_can_be_asked_without_its_certificate():
         acc.estimate(analysis="blanket")
     with pytest.raises(sd.ParameterError, match="analysis is missing"):
         acc.estimate(delta=1e-6)
-
-
-def test_sums_over_all_counts_are_refused_where_they_would_not_end():
-    with pytest.raises(sd.NotCertified, match="offered up to"):
-        sd.generic(eps0=1.0, n=10**9).estimate(delta=1e-6, analysis="clone-binomial-sums")

@@ -305,7 +305,7 @@ class Account(Accountant):
         delta : float
             Target, 0 < delta < 1.
         slow : bool
-            Also the papers' algorithms whose cost grows with n.
+            Also the analyses whose cost grows with n.
         """
         delta = _check.open_unit("delta", delta)
         return compare(self._messages("compare", "all analyses"), delta=delta, slow=slow)

@@ -189,7 +189,8 @@ def compare(accountant: Messages, *, delta: float, slow: bool) -> Comparison:
 
 
 def _row(accountant: Messages, analysis: Analysis | Formula, delta: float, *, slow: bool) -> Row:
-    if analysis.slow and not slow and not accountant.uses(analysis.key):
+    dear = isinstance(analysis, Analysis) and analysis.slow
+    if dear and not slow and not accountant.uses(analysis.key):
         note = "not run: its cost grows with n (ask for slow)"
         return Row(analysis, analysis.end, None, None, None, note)
     fresh = accountant.among(accountant.n)

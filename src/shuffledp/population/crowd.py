@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shuffledp import _check
-from shuffledp import _special as special
 from shuffledp._check import Trust
 from shuffledp.amplification.end import End, bound_of
 from shuffledp.amplification.seen import Quantity, Seen
@@ -20,8 +19,10 @@ from shuffledp.neighbours.one_user import Relation
 from shuffledp.neighbours.widened import OfGroup
 from shuffledp.population.member import Member
 from shuffledp.published import Estimate
+from shuffledp.published.estimate import of_log_delta
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Round
+from shuffledp.rounds.gaussian import log_delta_gaussian
 from shuffledp.values.work import Answers, Beside
 
 LARGEST_GROUPS = 50
@@ -158,7 +159,8 @@ class Crowd(Seen):
             If a group has no local guarantee.
         """
         mu = self._mu(delta)
-        value = _gaussian_epsilon(mu, math.log(delta))
+        curve = of_log_delta(lambda e: log_delta_gaussian(mu, e).high, math.inf)
+        value = curve.epsilon_at(delta) if math.isfinite(mu) else math.inf
         wrong = value < max(self._member(k).lower_epsilon(delta).value for k in self._asked())
         return Estimate(
             "epsilon",
@@ -206,26 +208,6 @@ def _of_every_group(found: Sequence[End]) -> End:
 
 
 _WORK: Beside[Crowd, Answers] = Beside(lambda _: Answers())
-
-
-def _gaussian_epsilon(mu: float, log_target: float) -> float:
-    """eps with delta_mu(eps) = delta, the profile of Gaussian DP; inf for mu = inf."""
-    if math.isinf(mu):
-        return math.inf
-
-    def gap(epsilon: float) -> float:
-        first = float(special.log_ndtr(-epsilon / mu + 0.5 * mu))
-        second = epsilon + float(special.log_ndtr(-epsilon / mu - 0.5 * mu))
-        # log(e^first - e^second), second < first.
-        return first + math.log(max(-math.expm1(second - first), 1e-300)) - log_target
-
-    if gap(0.0) <= 0.0:
-        return 0.0
-    low, high = 0.0, mu * (0.5 * mu + math.sqrt(-2.0 * log_target) + 1.0)
-    while high - low > 1e-13 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if gap(middle) > 0.0 else (low, middle)
-    return high
 
 
 def _victim(victim: Any, groups: int) -> int:

@@ -13,8 +13,8 @@ from shuffledp.laws.sources import Source
 from shuffledp.values.described import ByContent
 
 NOT_CERTIFIED = "not certified: an estimate, which may be on either side of the true value"
-# Halvings of a bracket of eps, as the papers' programs do them, and of one of log delta.
-HALVINGS, _HALVINGS_OF_LOG = 20, 60
+# Halvings of a bracket of eps or of log delta.
+_HALVINGS = 60
 # The largest eps in nats that is looked at where there is no local guarantee, and the smallest log
 # delta: beyond them are no deployments.
 _LARGEST_EPSILON, _SMALLEST_LOG = 300.0, -690.0
@@ -92,7 +92,7 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Formula:
-    """A published formula or algorithm; its numbers are estimates.
+    """A published formula; its numbers are estimates.
 
     Attributes
     ----------
@@ -102,14 +102,11 @@ class Formula:
         What it applies to.
     curve : callable
         Of a source and n: the curve. NotCertified where it does not apply.
-    slow : bool
-        Its cost grows with n; ``compare`` runs it only when asked to.
     """
 
     theorem: Theorem
     validity: str
     curve: Callable[[Source, int], Curve] = field(repr=False)
-    slow: bool = False
     end: Literal["estimate"] = field(default="estimate", init=False)
 
     @property
@@ -150,7 +147,7 @@ def of_epsilon(epsilon_at: Callable[[float], float], warning: str = NOT_CERTIFIE
         good = next((math.log(d) for d in _DELTAS if holds(math.log(d))), None)
         if good is None:
             raise NotCertified(f"epsilon = {epsilon!r}: this formula gives no delta below 1 here")
-        return _halved(holds, good, _SMALLEST_LOG, _HALVINGS_OF_LOG)
+        return _halved(holds, good, _SMALLEST_LOG)
 
     return Curve(epsilon_at, log_delta_at, warning)
 
@@ -171,34 +168,14 @@ def of_log_delta(
             raise NotCertified(msg)
         while good > 1e-15 and holds(0.25 * good):
             good *= 0.25
-        return _halved(holds, good, 0.25 * good, _HALVINGS_OF_LOG)
+        return _halved(holds, good, 0.25 * good)
 
     return Curve(epsilon_at, log_delta_at, warning)
 
 
-def by_halving(
-    delta_at: Callable[[float], float], cap: float, warning: str = NOT_CERTIFIED
-) -> Curve:
-    """The curve of an algorithm for delta, inverted by 20 halvings of [0, cap] as in the papers.
-
-    eps comes out cap/2^20 wide, whatever eps itself is: an absolute, not a relative accuracy.
-    """
-
-    def log_delta_at(epsilon: float) -> float:
-        value = delta_at(epsilon)
-        return math.log(value) if value > 0.0 else -math.inf
-
-    return Curve(lambda delta: halved_epsilon(delta_at, delta, cap=cap), log_delta_at, warning)
-
-
-def halved_epsilon(delta_at: Callable[[float], float], delta: float, *, cap: float) -> float:
-    """The upper end of what 20 halvings leave of [0, cap], where delta(eps) falls."""
-    return _halved(lambda epsilon: delta_at(epsilon) <= delta, cap, 0.0, HALVINGS)
-
-
-def _halved(holds: Callable[[float], bool], good: float, bad: float, halvings: int) -> float:
+def _halved(holds: Callable[[float], bool], good: float, bad: float) -> float:
     """The last point found at which it holds, between one where it does and a bad one."""
-    for _ in range(halvings):
+    for _ in range(_HALVINGS):
         middle = 0.5 * (good + bad)
         good, bad = (middle, bad) if holds(middle) else (good, middle)
     return good

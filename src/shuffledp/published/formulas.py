@@ -9,7 +9,16 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
+from shuffledp import _special as special
+from shuffledp.arithmetic.floats import Array
 from shuffledp.errors import NotCertified
+
+# Whole Renyi orders among which the conversion to (eps, delta) takes the best.
+_ORDERS = (*range(2, 33), 40, 48, 64, 96, 128, 192, 256, 512, 1024)
+# Below this natural logarithm exp() of a float underflows.
+_UNDERFLOW = -745.0
 
 
 def _require(wanted: str, *, holds: bool, **given: float) -> None:
@@ -86,6 +95,52 @@ def stronger_clone(*, eps0: float, n: int, delta: float) -> float:
     root = math.sqrt((math.exp(eps0) + 1.0) * n)
     spread = 4.0 * math.sqrt(2.0 * math.log(4.0 / delta)) / root
     return math.log1p(math.expm1(eps0) * (spread + 4.0 / n))
+
+
+# ------------------------------------------------------------------------ any, by Renyi divergence
+
+
+def girgis(*, eps0: float, n: int, order: int) -> float:
+    """Renyi divergence of whole order lam >= 2 of any shuffled eps0-LDP randomizer.
+
+    With nb = floor((n-1)/(2E)) + 1:
+
+        1/(lam-1) log(1 + C(lam,2)(E-1)^2/(nb E)
+            + sum_{i=3..lam} C(lam,i) i Gamma(i/2) ((E^2-1)^2/(2 E^2 nb))^{i/2}
+            + e^{eps0 lam - (n-1)/(8E)})
+
+    Girgis, Data, Diggavi, Suresh, Kairouz 2021; the constants are from memory.
+    """
+    grow = math.exp(eps0)
+    log_blanket = math.log(math.floor((n - 1) / (2.0 * grow)) + 1.0)
+    log_spread = 2.0 * math.log(grow - 1.0 / grow) - math.log(2.0) - log_blanket
+    i = np.arange(3.0, order + 1.0)
+    second = math.log(math.comb(order, 2)) + 2.0 * math.log(math.expm1(eps0)) - log_blanket - eps0
+    higher = _log_choose(order, i) + np.log(i) + special.gammaln(0.5 * i) + 0.5 * i * log_spread
+    last = eps0 * order - (n - 1) / (8.0 * grow)
+    return _log_of_sum(np.concatenate([[0.0, second], higher, [last]])) / (order - 1)
+
+
+def girgis_epsilon(*, eps0: float, n: int, delta: float) -> float:
+    """eps at a delta from ``girgis``, the least over whole orders.
+
+    RDP(lam) + log(1/delta)/(lam-1) + log(1 - 1/lam) - log(lam)/(lam-1) at the order lam
+    (Canonne, Kamath, Steinke 2020, Proposition 12).
+    """
+    best = math.inf
+    for order in _ORDERS:
+        rest = (-math.log(delta) - math.log(order)) / (order - 1) + math.log1p(-1.0 / order)
+        best = min(best, girgis(eps0=eps0, n=n, order=order) + rest)
+    return max(best, 0.0)
+
+
+def _log_choose(n: int, k: Array) -> Array:
+    return special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
+
+
+def _log_of_sum(terms: Array) -> float:
+    top = float(terms.max())
+    return top + math.log(float(np.exp(np.maximum(terms - top, _UNDERFLOW)).sum()))
 
 
 # ------------------------------------------------------------------------------- one randomizer

@@ -28,12 +28,11 @@ from shuffledp.laws.sources import (
 )
 from shuffledp.multimessage import MultiMessage
 from shuffledp.published import formulas as forms
-from shuffledp.published import limits, sums
+from shuffledp.published import limits
 from shuffledp.published.estimate import (
     NOT_CERTIFIED,
     Curve,
     Formula,
-    by_halving,
     of_epsilon,
     of_log_delta,
 )
@@ -44,8 +43,6 @@ _Make = Callable[[str, Source, int], Curve]
 
 _FLOATS = "not certified: the formula in plain floating point"
 _MEMORY = "not certified: the formula's constants are from memory of the paper"
-# Users up to which sums over all numbers of clones are offered: a minute.
-_LARGEST_SUM = 20_000_000
 # Relative widths of eps of pairs' curves: of cells a hundred times narrower ones take ten times as
 # long.
 _OF_CLASSES, _OF_CELLS = 1e-6, 5e-5
@@ -70,20 +67,6 @@ def _csuzz19(key: str, source: Source, n: int) -> Curve:
     if not (isinstance(source, BinaryRR) or (isinstance(source, KRR) and source.k == 2)):
         raise NotCertified(f"analysis = {key!r}: wanted binary randomized response")
     return _of_eps0(forms.cheu, _MEMORY)(key, source, n)
-
-
-def _sums(share: Callable[[float], float]) -> _Make:
-    """The clones' binomial sums; ``share`` of the others are clones."""
-
-    def make(key: str, source: Source, n: int) -> Curve:
-        eps0 = pure_eps0(source, key)
-        if n > _LARGEST_SUM:
-            msg = f"analysis = {key!r}, n = {n:,}: sums are offered up to n = {_LARGEST_SUM:,}"
-            raise NotCertified(msg)
-        delta_at = functools.partial(sums.clone_delta, share(eps0), eps0, n)
-        return by_halving(delta_at, eps0, _FLOATS)
-
-    return make
 
 
 # -------------------------------------------------------------------------------- one randomizer
@@ -339,12 +322,7 @@ _ROWS: tuple[tuple[str, str, str, str, _Make], ...] = (
      f"{_ANY}; eps0 <= log(n/(8 log(2/delta)) - 1)", _of_eps0(forms.stronger_clone, _MEMORY)),
     ("girgis-renyi", "Renyi bound of any eps0-LDP randomizer, converted",
      "Girgis, Data, Diggavi, Suresh, Kairouz 2021, constants from memory",
-     "eps0-LDP, not adaptive; whole Renyi orders", _of_eps0(sums.girgis_epsilon, _MEMORY)),
-    ("clone-binomial-sums", "standard clone by binomial sums and 20 halvings",
-     f"{_FMT}, appendix", _ANY, _sums(lambda eps0: math.exp(-eps0))),
-    ("stronger-clone-binomial-sums", "stronger clone by binomial sums and 20 halvings",
-     f"{_FMT23}; docs/theory.md, Corollary 5.5", _ANY,
-     _sums(lambda eps0: 2.0 / (math.exp(eps0) + 1.0))),
+     "eps0-LDP, not adaptive; whole Renyi orders", _of_eps0(forms.girgis_epsilon, _MEMORY)),
     ("gaussian", "central limit theorem for the blanket's gains, before Mills' ratio is expanded",
      f"{_S2}, in its first step", "large n; finite variance of the blanket's gains", _gaussian),
     ("shuffle-index", "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of the blanket", _S2,
@@ -352,14 +330,11 @@ _ROWS: tuple[tuple[str, str, str, str, _Make], ...] = (
     ("shuffle-index-lower", "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of datasets", _S2,
      "large n, eps well above n^-1/2; follows the lower bounds", _index_lower),
 )  # fmt: skip
-# Their cost grows with n.
-_SLOW = {"clone-binomial-sums", "stronger-clone-binomial-sums"}
 FORMULAS: dict[str, Formula] = {
     key: Formula(
         Theorem(key, title, source, "published"),
         validity,
         functools.partial(make, key),
-        slow=key in _SLOW,
     )
     for key, title, source, validity, make in _ROWS
 }

@@ -24,7 +24,7 @@ from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve
 from shuffledp.search import least_epsilon
-from shuffledp.training.shuffled import EpochCurve, Least
+from shuffledp.training.shuffled import EpochCurve
 from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
@@ -310,8 +310,9 @@ class SGD(Accountant):
             # Noise on the sum of b gradients is as much as 1/sqrt(b) of it on each.
             distance=2.0 * self._mu * math.sqrt(self.batch) * (1.0 + _ROUNDED),
             trust="all",
+            alone=alone,
         )
-        return theorems.SHUFFLED_BATCHES, ((Least(alone, amplified),),), None
+        return theorems.SHUFFLED_BATCHES, ((amplified,),), None
 
     def _below(self) -> tuple[Candidate, ...]:
         """The pair of datasets that is tried for the lower end."""

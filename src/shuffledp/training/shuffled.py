@@ -22,35 +22,28 @@ _LEVELS = tuple(-2.0 - 1.35**k for k in range(19))
 _BUCKET = 0.15
 
 
-class Least:
-    """The least of several upper bounds of one curve: itself no curve, so no lower end."""
-
-    def __init__(self, *sources: Source) -> None:
-        self.sources = sources
-
-    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """The least upper end."""
-        high = min(s.log_delta(epsilon, width=width).high for s in self.sources)
-        return LogInterval(-math.inf, high)
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        """The least estimate."""
-        return min(s.rough_log_delta(epsilon) for s in self.sources)
-
-    def log_floor(self) -> float:
-        """Nothing is known to be seen for sure."""
-        return -math.inf
-
-
 class EpochCurve:
     """Upper bound of one epoch's curve: the clone at several (eps0, delta0), and no shuffling.
 
     (docs/theory-composition.md, Theorem 5.1; where only published theorems are wanted, Feldman,
     McMillan, Talwar 2021, Theorem 3.8.)
+
+    Parameters
+    ----------
+    n : int
+        Users.
+    distance : float
+        Between two clipped gradients, in deviations of the noise on each.
+    trust : {"all", "published"}
+        Which clone.
+    alone : Source, optional
+        An upper bound without the shuffle; by default that of one noisy gradient.
     """
 
-    def __init__(self, *, n: int, distance: float, trust: Trust) -> None:
-        self.alone = GaussianCurve(distance)
+    def __init__(
+        self, *, n: int, distance: float, trust: Trust, alone: Source | None = None
+    ) -> None:
+        self.alone = GaussianCurve(distance) if alone is None else alone
         self.clones: list[tuple[Profile, float]] = []
         self.chosen: dict[int, int] = {}
         for level in _LEVELS:
@@ -64,7 +57,7 @@ class EpochCurve:
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """The bound that looks best. The least of several is not one curve: no lower end."""
-        found = LogInterval(-math.inf, self.alone.log_delta(epsilon).high)
+        found = LogInterval(-math.inf, self.alone.log_delta(epsilon, width=width).high)
         if self.clones:
             profile, extra = self.clones[self._best(epsilon)]
             inner = profile.log_delta(epsilon, width=width)

@@ -16,10 +16,11 @@ from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds.gaussian import delta_gaussian, enclosed
+from shuffledp.search import least_epsilon
 from shuffledp.views.added_up import AddedUp
 
-# Halvings of a bracket of eps, and how near its ends are.
-_HALVINGS, _NEAR = 200, 1e-12
+# How near both ends of eps are.
+_NEAR = 1e-12
 
 
 def normal_sum(view: AddedUp, noise: Gaussian, quantity: Quantity, value: float) -> Bound:
@@ -50,17 +51,9 @@ def normal_sum(view: AddedUp, noise: Gaussian, quantity: Quantity, value: float)
         # The target is the rounded logarithm of delta.
         target = math.log(value)
         room = 4.0 * math.ulp(target)
-        low, high = 0.0, 1.0
-        while log_delta(high).high > target - room:
-            low, high = high, 2.0 * high
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            if high - low <= _NEAR * high or not low < middle < high:
-                break
-            if log_delta(middle).high <= target - room:
-                high = middle
-            else:
-                low = middle
+        high_of = lambda epsilon: log_delta(epsilon).high  # noqa: E731
+        found = least_epsilon(high_of, target - room, start=1.0, cap=math.inf, rtol=_NEAR)
+        high, low = (math.inf, 0.0) if found is None else (found.value, found.beyond or 0.0)
         # What misses the target by its rounding alone is no lower end.
         while low > 0.0 and not log_delta(low).low >= target + room:
             low = max(low * (1.0 - _NEAR) - 1e-300, 0.0)

@@ -23,6 +23,7 @@ from shuffledp.laws.sources import Family, RatioFamily, Source
 from shuffledp.neighbours.one_user import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.rounds import Composed, compose, stated
+from shuffledp.search import search
 from shuffledp.views.added_up import ZEROED, AddedUp
 from shuffledp.views.coordinates import coordinates_of
 from shuffledp.views.datasets import (
@@ -38,8 +39,8 @@ from shuffledp.views.normal import normal_sum
 
 # Coordinates times rounds is what is composed: 1e9 at the most.
 _MOST_ONES, _MOST_ROUNDS = 500, 10**6
-# Of a lower end of eps: halvings, how near is near enough, and the least.
-_HALVINGS, _NEAR, _SMALLEST = 60, 1e-6, 1e-9
+# Of a lower end of eps: how near is near enough, and the least.
+_NEAR, _SMALLEST = 1e-6, 1e-9
 # Three or four pairs of data sets are tried, each a composition that takes seconds.
 _LOOSER = 2e-3
 
@@ -156,22 +157,18 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
     ) -> tuple[float, dict[str, Any]] | None:
         """The same of eps: the largest that was evaluated."""
         low = max(above, _SMALLEST)
-        log_delta += 4.0 * math.ulp(log_delta)
-
-        def met(epsilon: float) -> bool:
-            return self.lower_log_delta(changed, epsilon)[0] >= log_delta
-
-        if low >= cap or not met(low):
+        if low >= cap:
             return None
-        high = min(2.0 * low, cap)
-        while met(high) and high < cap:
-            low, high = high, min(2.0 * high, cap)
-        for _ in range(_HALVINGS):
-            middle = math.sqrt(low * high)
-            if high <= low * (1.0 + _NEAR) or not low < middle < high:
-                break
-            low, high = (middle, high) if met(middle) else (low, middle)
-        return low, {"analysis": "sums-threshold"}
+        log_delta += 4.0 * math.ulp(log_delta)
+        found = search(
+            lambda epsilon: -self.lower_log_delta(changed, epsilon)[0],
+            -log_delta,
+            private=low,
+            open_end=cap,
+            start=low,
+            apart=_NEAR,
+        )
+        return None if found is None else (found.value, {"analysis": "sums-threshold"})
 
     @property
     def guarantee(self) -> float:
