@@ -1,7 +1,8 @@
-"""All analyses of one round in one list: what each rests on, when it is asked, what makes its end.
+"""The list of all analyses of one round: theorem, when each is tried, and how its end is made.
 
-An analysis makes, of a source and n users, the end that it certifies; NotCertified, with the
-reason, where it does not apply. ``best`` asks those of the list and keeps the best end.
+An analysis turns a source and a number n of users into a certified end. It raises NotCertified,
+with the reason, where it does not apply. ``Messages`` evaluates those of the list and keeps the
+best end.
 """
 
 from __future__ import annotations
@@ -46,34 +47,36 @@ from shuffledp.published import FORMULAS
 from shuffledp.randomizers import Randomizer
 from shuffledp.theorems import Theorem
 
-# When an analysis is asked where none is named: always; where the ends that the others give are
-# apart, as it takes a second or several; or never.
+# When an analysis is tried if none is named: always; only where the other ends are apart, as it
+# takes seconds; or never.
 When = Literal["always", "apart", "never"]
 
 # Numbers of users from and up to which label stealing is tried where the blanket is as good among
-# many: with fewer no reservoir is large enough, with more the ends are less than 1 % apart.
+# Numbers of users between which label stealing is tried although the blanket is as good for large
+# n. With fewer users no reservoir is large enough; with more the ends are less than 1 % apart.
 _FEWEST, _MOST_OF_FEW = 20, 2_000
-# Ratio of the blanket's and the data sets' variances of a gain: up to it nothing is to be gained.
+# Ratio of the variances of a gain, blanket over data sets, up to which label stealing gains
+# nothing.
 _WORTH_IT = 1.001
-# With fewer users the bound with one gain apart is not worth its five seconds.
+# With fewer users, the bound with one large gain apart is not worth its five seconds.
 _FEWEST_ALONE = 100
 
 
 class Asked(Protocol):
-    """A source among n users, of which ends are asked."""
+    """A source among n users whose ends are wanted."""
 
     @property
     def source(self) -> Source:
-        """What each user runs."""
+        """The mechanism each user runs."""
         ...
 
     @property
     def n(self) -> int:
-        """Users."""
+        """Number of users."""
         ...
 
     def certifier(self, key: str) -> Certifier | None:
-        """An analysis' end; None where it does not apply."""
+        """The analysis with this key; None where it does not apply."""
         ...
 
 
@@ -88,7 +91,7 @@ def _never(asked: Asked) -> When:
 
 
 def _of(*kinds: type) -> Callable[[Asked], When]:
-    """Of these kinds of sources."""
+    """A rule ``when`` that is "always" for sources of these kinds and "never" for others."""
     return lambda asked: "always" if isinstance(asked.source, kinds) else "never"
 
 
@@ -104,23 +107,23 @@ class Analysis:
     Attributes
     ----------
     key : str
-        What ``analysis="..."`` takes.
+        Its name in ``analysis="..."``.
     end : {"upper", "lower"}
         Which end it certifies.
     theorem : Theorem
-        What it rests on.
+        The theorem that certifies the end.
     validity : str
-        For what it holds.
+        The scope of the theorem, in words.
     make : callable
-        Of a source and n (users): its end. NotCertified, with the reason, where it does not apply.
+        (source, n users) -> the end's Certifier; raises NotCertified, with the reason, if none.
     when : callable
-        Of what is asked: whether it is tried where no analysis is named.
+        Question -> whether the analysis is tried where none is named.
     slow : bool
-        Its cost grows with n; ``compare`` runs it only when asked to.
+        Whether its cost grows with n; ``compare`` then runs it only on request.
     other_end : str or None
-        The analysis that gives the other end where this one is named.
+        The analysis that gives the other end when this one is named.
     alone : callable
-        Of a source: whether the analyses after it are not asked, as they would take too long.
+        Source -> whether later analyses are skipped because they would take too long.
     """
 
     key: str
@@ -135,7 +138,7 @@ class Analysis:
 
 
 def analyses() -> tuple[Analysis, ...]:
-    """All analyses: upper bounds, then lower bounds; in each, the tightest first."""
+    """All analyses: upper ends first, then lower ends; the tightest first in each group."""
     return ANALYSES
 
 
@@ -145,9 +148,9 @@ def analysis_named(key: str) -> Analysis:
     Raises
     ------
     ParameterError
-        If there is none; it names the known ones.
+        If no analysis has this key; the message lists the known keys.
     NotCertified
-        If it is a published formula of which no end is known.
+        If it is a published formula, which is not certified as an end.
     """
     if isinstance(key, str) and key in UNCERTIFIED:
         msg = (
@@ -163,7 +166,7 @@ def analysis_named(key: str) -> Analysis:
 
 
 def _blanket(source: Source, n: int) -> Pairs:
-    """The privacy blanket of the worst pairs; a family has no common one."""
+    """The privacy blanket of the worst pairs. Families are refused: they have no common blanket."""
     randomizer = one_randomizer(source, "blanket")
     worst = randomizer.worst_pairs()
     pairs = [
@@ -174,20 +177,20 @@ def _blanket(source: Source, n: int) -> Pairs:
         for x0, x1 in worst.pairs
     ]
     theorem = theorems.BLANKET.with_step(worst.theorem)
-    # The step for outputs that the blanket misses matters where all others are published.
+    # The step for outputs that the blanket misses matters only where every other step is published.
     if theorem.provenance == "published" and any(pair.has_outside for pair, _ in pairs):
         theorem = theorem.with_step(theorems.OUTSIDE)
     return of_pairs("blanket", "upper", theorem, pairs, (*words.of_all(source), words.SAME))
 
 
 def _clones(key: str, theorem: Theorem, pair: Callable[..., Pair], source: Source, n: int) -> Pairs:
-    """Clones of the victim among the others' reports: a pair for every eps0-LDP randomizer."""
+    """Clones of the victim among the others' reports: one pair of laws for all eps0-LDP sources."""
     made = pair(eps0=pure_eps0(source, key), n=n)
     return of_pairs(key, "upper", theorem, [(made, {"analysis": key})], words.of_any(source))
 
 
 def _ratios(key: str, theorem: Theorem, pair: Callable[..., Pair], source: Source, n: int) -> Pairs:
-    """By p, beta and q of the worst pairs."""
+    """The pairs of laws determined by p, beta and q of each worst pair of inputs."""
     refuse_protocol(source, key)
     pairs = [
         (pair(ratio, n=n), {"analysis": key, **inputs, **numbers(ratio)})
@@ -200,7 +203,7 @@ def _ratios(key: str, theorem: Theorem, pair: Callable[..., Pair], source: Sourc
 
 
 def _published(ratio: VariationRatio, *, n: int) -> Pair:
-    """The published pair, where it is not too small (docs/theory.md, section 5.6)."""
+    """The published pair of laws, where it is a proved bound (docs/theory.md, section 5.6)."""
     reason = published_reason(ratio)
     if reason is not None:
         raise NotCertified(f"analysis = 'variation-ratio': {reason}")
@@ -208,7 +211,7 @@ def _published(ratio: VariationRatio, *, n: int) -> Pair:
 
 
 def _messages(source: Source, n: int) -> Pairs:
-    """Blanket messages of one known law, by the protocol's own theorem."""
+    """Multi-message protocols: blanket messages of one known law, by the protocol's own theorem."""
     if not isinstance(source, MultiMessage):
         raise NotCertified("analysis = 'multi-message': wanted a multi-message protocol")
     pairs = [(message_pair(one), one.witness) for one in source.pairs(n)]
@@ -216,13 +219,13 @@ def _messages(source: Source, n: int) -> Pairs:
 
 
 def _dataset(source: Source, n: int) -> Pairs:
-    """The data sets worth trying, of a protocol too."""
+    """The data sets worth trying, of a randomizer or a multi-message protocol."""
     assumed = source.assumptions() if isinstance(source, MultiMessage) else words.of_all(source)
     return of_pairs("dataset", "lower", lower_theorem(source), dataset_pairs(source, n), assumed)
 
 
 def _local(source: Source, n: int) -> Certifier:
-    """It is the cap that every search begins with: it has no end of its own."""
+    """Refuse: the local guarantee is the cap of every search and has no certifier of its own."""
     del source, n
     raise NotCertified("analysis = 'local': it is the cap of every other end")
 
@@ -236,10 +239,11 @@ def _one_bit_reports(asked: Asked) -> When:
 
 
 def _stealing_is_worth_it(asked: Asked) -> When:
-    """Where its bound can be much below the blanket's, and of few users where ends are apart.
+    """Return "always" where label stealing can be well below the blanket; for few users "apart".
 
-    To first order the blanket loses a factor sqrt(chi_B/chi_x) of eps, chi = int (R_x1 - R_x0)^2
-    over the blanket or over R_x: 1 for k-RR, for instance, where nothing is to be gained.
+    To first order the blanket loses a factor sqrt(chi_B/chi_x) of eps, where
+    chi = int (R_x1 - R_x0)^2 over the blanket or over R_x. The factor is 1 for k-RR, for instance:
+    label stealing gains nothing there.
     """
     source, n = asked.source, asked.n
     try:
@@ -262,7 +266,7 @@ def _stealing_is_worth_it(asked: Asked) -> When:
 
 
 def _has_many_pairs(source: Source) -> bool:
-    """Whether the blanket of every pair takes too long where label stealing has a bound."""
+    """Whether blankets of all pairs take too long where label stealing already gives a bound."""
     return isinstance(source, Randomizer) and len(source.worst_pairs().pairs) > MOST_ALONE
 
 
@@ -384,5 +388,5 @@ ANALYSES = (
     ),
 )
 _BY_KEY = {analysis.key: analysis for analysis in ANALYSES}
-# Published formulas of a name that no certified analysis has too.
+# Published formulas whose key is not that of a certified analysis.
 UNCERTIFIED = {key: formula for key, formula in FORMULAS.items() if key not in _BY_KEY}

@@ -1,4 +1,4 @@
-"""Every analysis side by side, at one delta: eps, validity, time, and the factor lost."""
+"""All analyses side by side at one delta: eps, validity, time, and the factor lost."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Row:
     analysis : Analysis or Formula
         Name, theorem and validity.
     end : {"upper", "lower", "estimate"}
-        What the number is here; a published formula's is an estimate.
+        The kind of the number; a published formula gives an estimate.
     epsilon : float or None
-        Its eps; None where it does not apply or was not run.
+        Its eps in nats; None where the analysis does not apply or was not run.
     factor : float or None
-        How many times the best of its kind (the smallest upper end, the largest lower one) it
-        loses; for estimates, the number over the best upper end.
+        The factor by which it misses the best of its kind (the smallest upper end, the largest
+        lower end); for estimates, the number over the best upper end.
     seconds : float or None
-        CPU time, from scratch.
+        CPU time in seconds, with nothing computed beforehand.
     note : str
-        Why there is no number, or what to know of it.
+        Why there is no number, or a remark on it.
     """
 
     analysis: Analysis | Formula
@@ -71,11 +71,11 @@ class Comparison(Drawn, ByContent):
     Attributes
     ----------
     delta : float
-        The target.
+        The target delta.
     n : int
-        Users.
+        Number of users.
     rows : tuple of Row
-        In the order of ``analyses()``, then published formulas, those that do not apply included.
+        In the order of ``analyses()``, then published formulas; inapplicable ones included.
     """
 
     delta: float
@@ -83,7 +83,7 @@ class Comparison(Drawn, ByContent):
     rows: tuple[Row, ...]
 
     def applying(self) -> tuple[Row, ...]:
-        """Rows with a number: upper ends from the best, lower ends from the best, estimates."""
+        """Rows with a number: upper ends, lower ends, then estimates; the best first in each."""
         order = {"upper": 0, "lower": 1, "estimate": 2}
         kept = [row for row in self.rows if row.epsilon is not None]
 
@@ -98,7 +98,7 @@ class Comparison(Drawn, ByContent):
         return {"delta": self.delta, "n": self.n, "rows": [row.to_dict() for row in self.rows]}
 
     def records(self) -> list[Record]:
-        """One row for each analysis, those that do not apply included."""
+        """One record for each analysis, inapplicable ones included."""
         return [
             {
                 "analysis": row.analysis.key,
@@ -115,7 +115,7 @@ class Comparison(Drawn, ByContent):
         ]
 
     def sheet(self) -> Sheet:
-        """What a notebook shows: those that apply, then why the others do not."""
+        """A table for notebooks: the rows that apply, then why the others do not."""
         head = ("analysis", "end", "eps (nats)", "factor lost", "CPU seconds", "note")
         rows = tuple((*_shown(row), row.note) for row in self.applying())
         without = tuple(f"{r.analysis.key}: {r.note}" for r in self.rows if r.epsilon is None)
@@ -154,7 +154,7 @@ class Comparison(Drawn, ByContent):
 
 
 def _shown(row: Row) -> tuple[str, str, str, str, str]:
-    """Name, end, eps rounded outward, factor and seconds."""
+    """Name, end, eps rounded outward, factor and seconds, as text."""
     return (
         row.analysis.key,
         row.end,
@@ -165,16 +165,16 @@ def _shown(row: Row) -> tuple[str, str, str, str, str]:
 
 
 def compare(accountant: Messages, *, delta: float, slow: bool) -> Comparison:
-    """Run every analysis on a copy of its own, so that times are from scratch.
+    """Run every analysis on a fresh copy, so that none profits from another's work.
 
     Parameters
     ----------
     accountant : Messages
         A randomizer or family among n users.
     delta : float
-        Target, 0 < delta < 1.
+        Target delta, 0 < delta < 1.
     slow : bool
-        Also the analyses whose cost grows with n.
+        Whether to run the analyses whose cost grows with n.
     """
     asked = (*analyses(), *UNCERTIFIED.values())
     rows = [_row(accountant, one, delta, slow=slow) for one in asked]
@@ -197,7 +197,7 @@ def _row(accountant: Messages, analysis: Analysis | Formula, delta: float, *, sl
     attempts: list[tuple[End, bool]] = []
     if isinstance(analysis, Analysis):
         attempts.append((analysis.end, True))
-    # The published variation ratio is both: certified where it bounds, else a formula.
+    # The published variation ratio is tried as a bound first, then as a formula.
     if analysis.key in FORMULAS:
         attempts.append(("estimate", False))
     note = ""
@@ -215,7 +215,7 @@ def _row(accountant: Messages, analysis: Analysis | Formula, delta: float, *, sl
 
 
 def _positive(value: float | None) -> float:
-    """What has a place on a logarithmic axis, else nan."""
+    """The value if it has a place on a logarithmic axis, else nan."""
     return value if value is not None and 0.0 < value < math.inf else math.nan
 
 

@@ -1,4 +1,4 @@
-"""One end of a bound: its value, what certifies it, and a lower and an upper one as a Bound."""
+"""One end of a bound with its theorem and witness; a lower and an upper end make a Bound."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOCAL_ACTIVE = "the local guarantee is the active bound: shuffling certifies no
 
 
 class End(NamedTuple):
-    """One end: its value, what certifies it, its numerical width, and what reproduces it."""
+    """One end: value, theorem, relative numerical width, witness, assumptions."""
 
     value: float
     theorem: Theorem | None
@@ -32,18 +32,18 @@ class End(NamedTuple):
 
 
 class EpsilonAt(NamedTuple):
-    """What is asked of eps at a delta.
+    """The question: eps at a given delta.
 
     Attributes
     ----------
     delta : float
-        Target.
+        Target delta.
     cap : float
-        eps by the local guarantee: an upper end may be as large without saying so.
+        eps of the local guarantee: the largest upper end that is returned.
     rtol : float
-        Relative width wanted.
+        Relative width of eps wanted.
     width : float or None
-        Relative width of delta that will be asked for at the end.
+        Relative width of delta wanted at the resulting eps.
     """
 
     delta: float
@@ -53,7 +53,7 @@ class EpsilonAt(NamedTuple):
 
 
 class LogDeltaAt(NamedTuple):
-    """What is asked of log delta at an eps.
+    """The question: log delta at a given eps.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class LogDeltaAt(NamedTuple):
     width : float
         Relative width of delta wanted.
     along : bool
-        As one of many eps, which may share what they need.
+        Whether the question is one of many eps that may share their free numbers.
     """
 
     epsilon: float
@@ -77,15 +77,15 @@ class Certifier(ABC):
     Attributes
     ----------
     key : str
-        The analysis.
+        Key of the analysis.
     end : {"upper", "lower"}
         Which end it certifies.
     theorem : Theorem
-        What certifies it.
+        Theorem that certifies the end.
     assumptions : tuple of str
-        Under which it holds, in words.
+        Its assumptions, as sentences.
     profiles : tuple of Profile
-        The curves of pairs, where it is one of pairs.
+        Privacy profiles of its pairs of laws; empty if the analysis uses none.
     """
 
     key: str
@@ -96,33 +96,33 @@ class Certifier(ABC):
 
     @abstractmethod
     def epsilon(self, asked: EpsilonAt) -> End:
-        """The end of eps at a delta."""
+        """The certified end of eps at a delta."""
 
     @abstractmethod
     def log_delta(self, asked: LogDeltaAt) -> End:
-        """The end of log delta at an eps."""
+        """The certified end of log delta at an eps."""
 
     def rough(self, epsilon: float) -> float:
-        """About log delta at this eps; nan where that is not known."""
+        """An estimate of log delta at this eps; nan if there is none."""
         del epsilon
         return math.nan
 
     def nearest(self, epsilons: Sequence[float]) -> Certifier:
-        """What of a lower end seems to count at one of these eps."""
+        """A lower end restricted to the profiles that seem the largest at one of these eps."""
         del epsilons
         return self
 
     def dear(self, log_delta: float) -> bool:
-        """Whether an end at this log delta takes seconds and is mostly no better than others."""
+        """Whether this end takes seconds at this log delta and is seldom the best one."""
         del log_delta
         return False
 
     def for_rounds(self) -> Sharper | None:
-        """A curve of the bound for rounds, where it is not one of profiles."""
+        """A curve of the bound for rounds; None if the bound comes from profiles."""
         return None
 
     def exact(self) -> Curve | None:
-        """The supremum's own curve, where its two ends are known: rounds rest on it alone."""
+        """The supremum's curve with both ends, or None; with it, rounds need no other analysis."""
         return None
 
 
@@ -135,20 +135,20 @@ def bound_of(
     relation: Relation,
     wanted: float,
 ) -> Bound:
-    """Both ends as a Bound, with notes on an active cap and on widths not reached.
+    """Both ends as a Bound, with notes on an active cap and on widths that were not reached.
 
     Parameters
     ----------
     quantity : {"epsilon", "delta"}
-        What is bounded; ends of delta are logarithms.
+        What is bounded; the ends of delta are given as logarithms.
     lower, upper : End
-        What was found.
+        The two ends.
     at : dict
-        What was held fixed.
+        The values held fixed, by name.
     relation : Relation
-        For which neighbours they hold.
+        The neighbouring relation of the ends.
     wanted : float
-        The relative numerical width that was asked for.
+        The relative numerical width wanted.
     """
     logs = quantity == "delta"
     notes = []

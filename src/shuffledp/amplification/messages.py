@@ -1,4 +1,4 @@
-"""All messages of n users in a uniformly random order: the best ends of all analyses."""
+"""The view of all messages of n users in uniformly random order: the best ends of all analyses."""
 
 from __future__ import annotations
 
@@ -27,47 +27,48 @@ from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Composed, Round, compose
 from shuffledp.values.work import Answers, Beside
 
-# Relative width of eps that is worth the time where several users change: each value is as many
-# evaluations as there are steps.
+# Relative width of eps to aim at where several users change: a value takes one evaluation for every
+# step of the group.
 _SEVERAL_RTOL = 1e-4
 _ZERO = End(0.0, None, None, {}, ())
 _NOTHING = _ZERO._replace(value=-math.inf)
-# No target leads to an end as small as this, whose own width would ask for brackets of delta
-# narrower than arithmetic has them, at any cost.
+# eps below which brackets are not narrowed further. Delta's bracket would have to be narrower than
+# the arithmetic allows, and no target leads to an end this small.
 _NO_END = 1e-9
 # Smaller deltas are left to the local guarantee.
 _LEAST_DELTA = 1e-300
-# Ends farther apart than that in eps are worth an analysis that takes seconds; not where wider ones
-# were asked for.
+# Relative gap of the ends of eps above which an analysis that takes seconds is tried (a wider
+# requested rtol replaces it).
 GAP = 0.01
-# An analysis whose estimate of log delta is farther above the best end is not asked.
+# An analysis whose estimated log delta exceeds the best end by more than this is skipped.
 _NEAR = 0.5
-# P(L > eps) - delta next to eps = 0, at the least; brackets of delta may take this much of rtol.
+# Assumed least value of P(L > eps) - delta near eps = 0, and the share of rtol that the brackets of
+# delta may use.
 _FALL, _SHARE = 0.3, 0.6
-# Steps up to where a bracket of another width says no more than the target, from a sixteenth of
-# rtol on, each twice the last.
+# Most steps from eps to one at which the upper end of delta meets the target as well; the first
+# step is rtol/16, each later one twice the last.
 _STEPS = 12
 
 
 @dataclass(frozen=True)
 class Messages(Seen):
-    """A mechanism among n users behind one perfect shuffler, in some rounds.
+    """A mechanism among n users behind one perfect shuffler, over one or more rounds.
 
-    All that is kept is a function of the fields and the question: a question is answered alike, to
-    the last bit, whatever was asked before it.
+    Whatever is cached is a function of the fields and the question: the answer to a question does
+    not depend, to the last bit, on earlier questions.
 
     Attributes
     ----------
     source : Randomizer, MultiMessage or family
-        What each user runs.
+        The mechanism each user runs.
     n : int
-        Users (messages in the shuffle), the one who is protected included.
+        Number of users (messages in the shuffle), the victim included.
     rounds : int
-        How often everybody reports, each time shuffled anew.
+        How often everybody reports; each round is shuffled anew.
     rtol : float
         Requested relative width of each analysis' own numerical bracket of eps.
     trust : {"all", "published"}
-        "published" leaves out what is proved only in docs/.
+        "published" leaves out theorems that are proved only in docs/.
     """
 
     source: Source
@@ -78,7 +79,7 @@ class Messages(Seen):
 
     @property
     def eps0(self) -> float:
-        """Local guarantee of one report in nats (inf where there is none)."""
+        """Local guarantee of one report in nats; inf if there is none."""
         return float(self.source.eps0)
 
     @property
@@ -88,12 +89,12 @@ class Messages(Seen):
 
     @property
     def guarantee(self) -> float:
-        """Pure guarantee of one user's reports in all rounds."""
+        """Pure guarantee in nats of one user's reports in all rounds."""
         return local_guarantee(self.eps0, 1, self.rounds)
 
     @property
     def width(self) -> float:
-        """Relative width of delta that is asked for at a given eps."""
+        """Relative width of delta wanted at a given eps."""
         return max(min(10.0 * self.rtol, LOOSE), 1e-12)
 
     # ------------------------------------------------------------------------------ both ends
@@ -107,9 +108,9 @@ class Messages(Seen):
         analysis: str | None = None,
         closing: bool = True,
     ) -> Bound:
-        """Both ends; by one analysis alone where it is named.
+        """Both ends, by the best of all analyses or by the one named.
 
-        ``closing``: also by an analysis that takes seconds, where the others' ends are apart.
+        ``closing``: also try analyses that take seconds, where the other ends are apart.
         """
         del recomputed
         if self.rounds > 1:
@@ -117,7 +118,7 @@ class Messages(Seen):
                 raise rejected("analysis", analysis, "none with rounds: the best is composed")
             return _WORK.of(self).answer("composed", self.composed).bound(quantity, value)
         if analysis is not None:
-            analysis_named(analysis)  # refuses formulas of which no end is known
+            analysis_named(analysis)  # refuses published formulas that are not certified
             closing = False
         if quantity == "epsilon":
             upper = self._upper_epsilon(value, analysis)
@@ -129,7 +130,7 @@ class Messages(Seen):
         return bound_of(quantity, lower, upper, at=at, relation=self.relation, wanted=wanted)
 
     def estimate(self, quantity: Quantity, value: float, analysis: str) -> Estimate:
-        """An analysis' number without its certificate."""
+        """The number of an analysis as an Estimate."""
         if self.rounds > 1:
             raise rejected("analysis", analysis, "none with rounds: the best is composed")
         if analysis in FORMULAS:
@@ -149,7 +150,7 @@ class Messages(Seen):
     def _lower_epsilon(
         self, delta: float, upper: End, analysis: str | None, *, closing: bool
     ) -> tuple[End, End]:
-        """The lower end of eps, and the upper one, closer where the two are apart."""
+        """The lower end of eps, and the upper end, improved by slow analyses if they are apart."""
         cap = self._local_epsilon(delta)
         if cap <= 0.0:
             return _ZERO, upper
@@ -175,18 +176,18 @@ class Messages(Seen):
     # ------------------------------------------------------------------------ upper ends alone
 
     def upper_epsilon(self, delta: float) -> float:
-        """The upper end of eps by itself: for solvers, which need no lower end."""
+        """The upper end of eps alone, for solvers that need no lower end."""
         if self.rounds > 1:
             return self.composed().upper_epsilon(delta=delta)
         return self._upper_epsilon(delta, None).value
 
     def log_uppers(self, log_target: float) -> Callable[[float], float]:
-        """log of delta's upper end at any eps."""
+        """Function from eps (nats) to the upper end of log delta."""
         del log_target
         return self.log_upper
 
     def log_upper(self, epsilon: float) -> float:
-        """log of delta's upper end at this eps."""
+        """Upper end of log delta at this eps (nats)."""
         if epsilon >= self.guarantee:
             return -math.inf
         if self.rounds > 1:
@@ -194,13 +195,13 @@ class Messages(Seen):
         return self.upper_end(epsilon).value
 
     def upper_theorem_at(self, epsilon: float, one: Bound) -> Theorem | None:
-        """What certifies it: asked for where nothing is left at the bound's own eps."""
+        """The theorem of delta's upper end here, also where the local guarantee gives delta = 0."""
         if one.upper_theorem == theorems.LOCAL:
             one = self.bound("delta", epsilon)
         return one.upper_theorem
 
     def _upper_epsilon(self, delta: float, analysis: str | None) -> End:
-        """The end, at which the upper end of delta is at most the target too."""
+        """Upper end of eps, raised until the upper end of delta there meets the target too."""
         cap = self._local_epsilon(delta)
         if cap <= 0.0:
             return self._local(0.0, None)  # one report alone meets the target at eps = 0
@@ -209,7 +210,7 @@ class Messages(Seen):
         found = self._least(asked, analysis, start, enough=4.0 * self.rtol)
         first = next(self.asked("upper", analysis), None)
         if first is None or not first[1].profiles or found.value <= 0.0:
-            return found  # no bracket that could be asked narrower
+            return found  # no bracket that could be narrowed
         epsilon, step = found.value, self.rtol / 16.0
         for _ in range(_STEPS):
             if epsilon >= cap:
@@ -224,10 +225,10 @@ class Messages(Seen):
         return found._replace(value=epsilon, width=wider)
 
     def upper_end(self, epsilon: float, analysis: str | None = None) -> End:
-        """log delta as narrow as its own width asks, and as the eps at which delta is this does."""
+        """Upper end of log delta, so narrow that an eps solved from it is narrow too."""
         found = self.upper_at(LogDeltaAt(epsilon, self.width), analysis)
-        # -delta' = P(L > eps) - delta for the loss L: where that is large log delta is flat against
-        # log eps, by eps/delta times it, and brackets have to be so much narrower.
+        # -delta' = P(L > eps) - delta for the loss L. Where it is large, log delta changes by
+        # eps/delta times it along log eps; brackets are narrowed accordingly.
         flat = _FALL * epsilon / max(math.exp(found.value), _LEAST_DELTA)
         width = max(_SHARE * self.rtol * flat, 1e-12)
         if epsilon > _NO_END and width < self.width:
@@ -236,14 +237,15 @@ class Messages(Seen):
         return found
 
     def upper_at(self, asked: LogDeltaAt, analysis: str | None) -> End:
-        """log delta at an eps, about as narrow as is asked."""
-        # The local guarantee may hold from a smaller eps on than that of all pairs of inputs.
+        """Upper end of log delta at an eps, to the width asked where that is reached."""
+        # The local guarantee may hold from a smaller eps on than eps0, the guarantee over all
+        # pairs.
         local = asked.epsilon >= self._local_epsilon(_LEAST_DELTA)
         start = self._local(math.log(_LEAST_DELTA) if local else 0.0, None)
         return self._least(asked, analysis, start, enough=min(4.0 * asked.width, LOOSE))
 
     def closer(self, upper: End, asked: EpsilonAt | LogDeltaAt) -> End:
-        """The end, or a lower one by what is worth its time only where ends are apart."""
+        """The upper end, or a lower one by analyses that are tried only if the ends are apart."""
         for _, one in self.asked("upper", None, "apart"):
             found = self._end(one, asked, named=False)
             upper = found if found is not None and found.value < upper.value else upper
@@ -263,9 +265,9 @@ class Messages(Seen):
         *,
         enough: float,
     ) -> End:
-        """The least upper end of all analyses that apply, or that of the one named.
+        """The least upper end of all analyses that apply, or that of the analysis named.
 
-        ``enough``: an end this narrow is the last, as the tightest analysis comes first.
+        ``enough``: relative width at which the search stops, as the tightest analysis comes first.
         """
         best, last = start, list[Certifier]()
         at_delta = isinstance(asked, EpsilonAt)
@@ -287,7 +289,7 @@ class Messages(Seen):
                 break
         if isinstance(asked, EpsilonAt):
             for one in last:
-                # They look below the others' end alone.
+                # Slow analyses search only below the end found so far.
                 below = asked._replace(cap=min(asked.cap, best.value))
                 found = self._end(one, below, named=analysis is not None)
                 best = found if found is not None and found.value < best.value else best
@@ -301,7 +303,7 @@ class Messages(Seen):
         *,
         reached: float,
     ) -> End:
-        """The largest lower end; none is above ``reached`` by more than its width."""
+        """The largest lower end; the search stops once ``reached`` is met."""
         best = start
         for _, one in self.asked("lower", analysis):
             found = self._end(one, asked, named=analysis is not None)
@@ -311,7 +313,7 @@ class Messages(Seen):
         return best
 
     def _end(self, one: Certifier, asked: EpsilonAt | LogDeltaAt, *, named: bool) -> End | None:
-        """One analysis' end, found once; None where it has none here and was not named."""
+        """The end of one analysis, cached; None if it has none here, unless it was named."""
         found, key = _WORK.of(self), (one.key, asked)
         if found.get(key) is None and (named or key not in found):
             try:
@@ -328,14 +330,14 @@ class Messages(Seen):
     def asked(
         self, end: Side, analysis: str | None, when: When = "always"
     ) -> Iterator[tuple[Analysis, Certifier]]:
-        """Those that give one end: all that apply and are trusted, tightest first, or one.
+        """Analyses for one end: all that apply and are trusted, tightest first, or the one named.
 
-        ``when``: of all, those that are asked always, or where the others' ends are apart.
+        ``when``: keeps the analyses that are tried always, or only where the other ends are apart.
 
         Raises
         ------
         NotCertified
-            If the analysis that is named does not apply.
+            If the named analysis does not apply.
         """
         if analysis is None:
             for one in ANALYSES:
@@ -347,7 +349,7 @@ class Messages(Seen):
         chosen = analysis_named(analysis)
         if chosen.end != end and chosen.other_end is not None:
             chosen = analysis_named(chosen.other_end)
-        # The local guarantee is the cap that every search begins with.
+        # The local guarantee is the cap of every search, so it is not asked again.
         if chosen.key != "local" and chosen.end == end:
             made = self._make(chosen.key)
             if isinstance(made, NotCertified):
@@ -361,9 +363,9 @@ class Messages(Seen):
         return found["when", one.key]
 
     def certifier(self, key: str) -> Certifier | None:
-        """One analysis; None if it does not apply or rests on what is not trusted.
+        """The analysis with this key; None if it does not apply or rests on an untrusted theorem.
 
-        A lower end is a data set's, whatever is trusted of theorems on upper ends.
+        A lower end comes from a data set, so that trust in upper-end theorems does not matter.
         """
         made = self._make(key)
         if isinstance(made, NotCertified):
@@ -371,7 +373,7 @@ class Messages(Seen):
         return made if made.end == "lower" or made.theorem.serves(self.trust) else None
 
     def _make(self, key: str) -> Certifier | NotCertified:
-        """The analysis, made once, or why it does not apply."""
+        """The analysis, made once, or the reason why it does not apply."""
         made = _WORK.of(self)
         if key not in made:
             try:
@@ -381,7 +383,7 @@ class Messages(Seen):
         return made[key]
 
     def uses(self, key: str) -> bool:
-        """Whether the analysis is one of those that the best is taken of."""
+        """Whether the analysis is among those whose best end is taken."""
         if key in UNCERTIFIED:
             return False
         return self._when(analysis_named(key)) == "always" and self.certifier(key) is not None
@@ -394,7 +396,7 @@ class Messages(Seen):
         return End(value, theorems.LOCAL, width, {"analysis": "local"}, words)
 
     def _local_epsilon(self, delta: float) -> float:
-        """eps of one report alone at this delta, for neighbours by the source's relation."""
+        """eps of a single report at this delta, for the source's neighbouring relation."""
         if not isinstance(self.source, Randomizer):
             return self.eps0
         return min(self.eps0, self.source.local_epsilon(delta))
@@ -402,17 +404,23 @@ class Messages(Seen):
     # ---------------------------------------------------------------------- several users
 
     def several_rtol(self, changed: int) -> float:
-        """As narrow as is asked for, where one user changes."""
+        """The requested width if one user changes, else at least ``_SEVERAL_RTOL``."""
         return self.rtol if changed == 1 else max(self.rtol, _SEVERAL_RTOL)
 
     def lower_log_delta(self, changed: int, epsilon: float) -> tuple[float, dict[str, Any]]:
-        """By data sets of one round that differ in all users who change; more rounds only add."""
+        """By data sets of one round that differ in all changed users.
+
+        Further rounds only add to it.
+        """
         return lower_log_delta(self._sets(changed), epsilon)
 
     def lower_epsilon(
         self, changed: int, log_delta: float, *, above: float, cap: float
     ) -> tuple[float, dict[str, Any]] | None:
-        """The same of eps."""
+        """Lower end of eps in nats by the same data sets, between ``above`` and ``cap``.
+
+        None if none.
+        """
         return lower_epsilon(self._sets(changed), log_delta, above=above, cap=cap)
 
     def _sets(self, changed: int) -> list[DataSet]:
@@ -426,19 +434,19 @@ class Messages(Seen):
     # ----------------------------------------------------------------------------- rounds
 
     def among(self, n: int) -> Messages:
-        """The same of another number of users."""
+        """The same mechanism with another number of users."""
         return replace(self, n=n)
 
     def again(self, rounds: int) -> Messages:
-        """The same in so many rounds."""
+        """The same mechanism over this number of rounds."""
         return replace(self, rounds=rounds)
 
     def composed(self, rtol: float | None = None, *, sharper: bool = True) -> Composed:
-        """All its rounds; ``sharper``: by label stealing too."""
+        """All rounds composed; ``sharper``: use label stealing as well."""
         return compose([self.as_round(sharper=sharper)], rounds=self.rounds, rtol=rtol)
 
     def as_round(self, *, sharper: bool = True) -> Round:
-        """One of its rounds, to be composed with others."""
+        """One round, to be composed with others."""
         made = lambda: self._round(sharper=sharper)  # noqa: E731
         return _WORK.of(self).answer(("round", sharper), made)
 

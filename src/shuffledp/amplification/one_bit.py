@@ -1,4 +1,4 @@
-"""One-bit mechanisms: both ends by all data sets."""
+"""Both ends for mechanisms with two outputs, by a search over all data sets."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from shuffledp.errors import NotCertified
 from shuffledp.laws.sources import Source, refuse_protocol
 from shuffledp.randomizers import Randomizer
 
-# Reports of the rarer kind up to which rounds rest on the search, which asks for hundreds of its
-# values: with 237 two rounds' ends are .03 % apart in place of .17, with 119 .9 % in place of 3.5.
+# Expected number of reports of the rarer kind up to which rounds rest on the search over all data
+# sets, which they evaluate hundreds of times. Gap between the ends of two rounds' eps: 0.03 % in
+# place of 0.17 % at 237 such reports, 0.9 % in place of 3.5 % at 119.
 _MOST_IN_ROUNDS = 150.0
 
 
 @dataclass(frozen=True)
 class OneBit(Certifier):
-    """The largest delta of all data sets: its upper or its lower end."""
+    """The largest delta over all data sets: its upper or its lower end."""
 
     supremum: OneBitSupremum = field(kw_only=True)
 
     def epsilon(self, asked: EpsilonAt) -> End:
-        """An eps that was evaluated and is certified for this end."""
+        """An evaluated eps that is certified for this end."""
         curve = self.supremum.curve
         find = curve.upper if self.end == "upper" else curve.lower
         found = find(math.log(asked.delta), rtol=asked.rtol, cap=asked.cap)
@@ -37,7 +38,7 @@ class OneBit(Certifier):
         return self._found(curve, found.epsilon, found.point, apart)
 
     def log_delta(self, asked: LogDeltaAt) -> End:
-        """The end at this eps."""
+        """The end of log delta at this eps."""
         curve = self.supremum.curve
         point = curve.point(asked.epsilon, width=asked.width)
         if self.end == "lower":
@@ -47,13 +48,15 @@ class OneBit(Certifier):
         return self._found(curve, point.log_high, point, apart)
 
     def rough(self, epsilon: float) -> float:
-        """About log delta."""
+        """An estimate of log delta."""
         return self.supremum.rough_log_delta(epsilon)
 
     def exact(self) -> OneBitSupremum | None:
-        """The largest delta of all data sets, for rounds; not where one bit tells the value.
+        """The largest delta over all data sets, for rounds.
 
-        There delta does not fall to nothing. Nor where label stealing is as good and quicker.
+        None where label stealing serves better.
+
+        None too where one bit reveals the value, since delta then does not fall to zero.
         """
         curve = self.supremum.curve
         many = self.supremum.n * curve.rarest > _MOST_IN_ROUNDS
@@ -68,14 +71,14 @@ class OneBit(Certifier):
 
 @dataclass(frozen=True)
 class OneBitSupremum:
-    """log delta, the largest of all data sets and both orders of them: ``Exact`` curve of rounds.
+    """Largest log delta over all data sets and both orders of a pair: an ``Exact`` curve.
 
     Attributes
     ----------
     mechanism : Randomizer
-        With two outputs.
+        A mechanism with two outputs.
     n : int
-        Users, the victim included.
+        Number of users, the victim included.
     """
 
     mechanism: Randomizer
@@ -83,24 +86,24 @@ class OneBitSupremum:
 
     @property
     def curve(self) -> Curve:
-        """What was searched until now."""
+        """The search so far."""
         return _searched(self.mechanism, self.n)
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """Both ends at eps >= 0, about a relative ``width`` of delta apart."""
+        """Both ends at eps >= 0 (nats), with delta's relative width near ``width``."""
         found = self.curve.point(epsilon, width=width)
         return LogInterval(found.log_low, found.log_high)
 
     def rough_log_delta(self, epsilon: float) -> float:
-        """Of the data sets whose others hold the same value."""
+        """An estimate of log delta from data sets in which all other users hold the same value."""
         return self.curve.alike(epsilon)
 
     def log_floor(self) -> float:
-        """No bit tells the victim's value: delta falls to nothing."""
+        """-inf: no bit reveals the victim's value, so delta falls to zero."""
         return -math.inf
 
 
-# Both ends come of the same searches.
+# Both ends share one search.
 @lru_cache(maxsize=16)
 def _searched(mechanism: Randomizer, n: int) -> Curve:
     bits = mechanism.one_bit()
@@ -110,7 +113,10 @@ def _searched(mechanism: Randomizer, n: int) -> Curve:
 
 
 def one_bit(end: Side, source: Source, n: int) -> OneBit:
-    """One end of the largest delta of all data sets; NotCertified for all other mechanisms."""
+    """One end of the largest delta over all data sets.
+
+    NotCertified for mechanisms with more outputs.
+    """
     key = "binary-exact" if end == "upper" else "binary-exact-lower"
     refuse_protocol(source, key)
     if not isinstance(source, Randomizer) or source.one_bit() is None:

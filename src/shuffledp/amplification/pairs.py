@@ -1,4 +1,4 @@
-"""The end that the profiles of some pairs of laws give."""
+"""The end given by the privacy profiles of some pairs of laws."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from shuffledp.bounds.inverse import LowerEpsilon, UpperEpsilon
 from shuffledp.bounds.profile import Profile
 from shuffledp.laws.sources import Named
 
-# Up to so many profiles a loose bracket of each costs more than it saves.
+# Up to this many profiles, all are evaluated at full width: loose brackets first cost more than
+# they save.
 _FEW = 2
-# Estimates of log delta are better than that, some per cent of delta: what they order by more is in
-# that order.
+# Margin on log delta for skipping a profile by its estimate. Estimates err by a few per cent of
+# delta, so an estimate this far below the largest cannot belong to the largest profile.
 _NEAR = 0.5
 _UNKNOWN = LogInterval(-math.inf, math.inf)
 
@@ -25,25 +26,25 @@ _UNKNOWN = LogInterval(-math.inf, math.inf)
 def of_pairs(
     key: str, end: Side, theorem: Theorem, pairs: Sequence[Named], assumptions: tuple[str, ...]
 ) -> Pairs:
-    """The end that the largest of the pairs' profiles gives; equal laws count once.
+    """The largest of the pairs' profiles as an end; equal laws count once.
 
     Parameters
     ----------
     key : str
-        The analysis.
+        Key of the analysis.
     end : {"upper", "lower"}
         Which end it certifies.
     theorem : Theorem
-        What certifies it.
+        Theorem that certifies the end.
     pairs : sequence of (pair, dict)
-        Pairs, with the words that reproduce each.
+        Pairs of laws, each with its witness.
     assumptions : tuple of str
-        Under which it holds, in words.
+        Assumptions, as sentences.
     """
     kept: dict[Hashable, tuple[Profile, dict[str, Any]]] = {}
     for pair, witness in pairs:
         profile = Profile(pair)
-        # Alone it is like no other: its law need not be made to see that.
+        # A single pair needs no comparison: its law need not be computed here.
         same = len(pairs) == 1 or profile.fingerprint()
         kept.setdefault(same, (profile, witness))
     profiles, witnesses = zip(*kept.values(), strict=True)
@@ -52,18 +53,18 @@ def of_pairs(
 
 @dataclass(frozen=True)
 class Pairs(Certifier):
-    """The largest of some profiles.
+    """The largest of several privacy profiles.
 
     Attributes
     ----------
     witnesses : tuple of dict
-        What each of the profiles stands for.
+        Witness of each profile.
     """
 
     witnesses: tuple[dict[str, Any], ...] = ()
 
     def epsilon(self, asked: EpsilonAt) -> End:
-        """Where the largest profile meets the target, certified on the side of this end."""
+        """The eps at which the largest profile meets the target, certified on this end's side."""
         upper = self.end == "upper"
         delta, cap, rtol, width = asked
         solver = UpperEpsilon if upper else LowerEpsilon
@@ -74,7 +75,7 @@ class Pairs(Certifier):
         return self._end(high if upper else low, apart, which)
 
     def log_delta(self, asked: LogDeltaAt) -> End:
-        """The largest of the profiles' ends."""
+        """The largest of the profiles' log deltas, certified on this end's side."""
         upper, (epsilon, width, _) = self.end == "upper", asked
         brackets = self._brackets(epsilon, width) if upper else self._best(epsilon, width)
         ends = [bracket.high if upper else bracket.low for bracket in brackets]
@@ -85,11 +86,11 @@ class Pairs(Certifier):
         return self._end(ends[which], gap, which)
 
     def rough(self, epsilon: float) -> float:
-        """About the largest log delta of its profiles."""
+        """An estimate of the largest log delta of the profiles."""
         return max(profile.rough_log_delta(epsilon) for profile in self.profiles)
 
     def nearest(self, epsilons: Sequence[float]) -> Pairs:
-        """Of a lower end: only those of its profiles that seem the largest at one of these eps."""
+        """Only the profiles that seem the largest at one of these eps (for lower ends)."""
         of_all = range(len(self.profiles))
         kept = sorted(
             {max(of_all, key=lambda i: self.profiles[i].rough_log_delta(e)) for e in epsilons}
@@ -99,14 +100,14 @@ class Pairs(Certifier):
 
     @property
     def variance(self) -> float:
-        """About the largest variance of a gain at eps = 0: eps grows as its root among many."""
+        """An estimate of the largest variance of a gain at eps = 0; eps grows as its root."""
         return max(profile.variance() for profile in self.profiles)
 
     def _end(self, value: float, width: float, which: int) -> End:
         return End(value, self.theorem, width, self.witnesses[which], self.assumptions)
 
     def _brackets(self, epsilon: float, width: float) -> list[LogInterval]:
-        """Of all profiles; of many, those that loose brackets rule out stay loose."""
+        """Brackets of all profiles; of many, those below the largest low end stay loose."""
         if len(self.profiles) <= _FEW:
             return [profile.log_delta(epsilon, width=width) for profile in self.profiles]
         brackets = [profile.log_delta(epsilon) for profile in self.profiles]
@@ -119,9 +120,9 @@ class Pairs(Certifier):
         return brackets
 
     def _best(self, epsilon: float, width: float) -> list[LogInterval]:
-        """Of those that may be the largest by an estimate: each one's own low end is a lower end.
+        """Brackets of the profiles whose estimate is near the largest.
 
-        Of a profile that is not looked at nothing is said.
+        Each bracket's low end is a valid lower end. Profiles that were not evaluated are unbounded.
         """
         rough = [profile.rough_log_delta(epsilon) for profile in self.profiles]
         order = sorted(range(len(rough)), key=lambda i: -rough[i])
@@ -130,7 +131,7 @@ class Pairs(Certifier):
         largest = -math.inf
         for i in near:
             profile = self.profiles[i]
-            # A loose bracket first of all but the one that seems the largest.
+            # Every profile but the apparent largest is first bracketed loosely.
             if i != order[0] and profile.log_delta(epsilon).high < largest:
                 continue
             brackets[i] = profile.log_delta(epsilon, width=width)

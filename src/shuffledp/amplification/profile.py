@@ -1,4 +1,4 @@
-"""Whole privacy profiles: chords of certified upper ends, and a certified lower end at each eps."""
+"""Privacy profiles over many eps: chords of certified upper ends, and certified lower ends."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from shuffledp.bound import Bound, Theorem
 
 __all__ = ["profile"]
 
-# Profiles of fewer points are as many single answers.
+# Profiles with fewer points are computed as single answers.
 _FEWEST = 16
-# What a chord may add to delta, relatively, and the relative width of the values themselves: a
-# tenth or two of that in eps where delta falls ten times as fast or more.
+# Relative excess of delta that a chord may add, and relative width of the values at its nodes. In
+# eps this is a tenth or two of that, where delta falls ten times as fast or faster.
 _EXCESS, _WIDTH = 0.01, 0.005
-# Values of eps at which a curve's slope is estimated.
+# Number of eps at which a curve's slope is estimated.
 _KNOTS = 14
-# Bits for a chord: values are floats.
+# Working precision of a chord in bits; its inputs are floats.
 _BITS = 128
 
 
 def profile(best: Messages, epsilons: Sequence[float], analysis: str | None) -> list[Bound]:
-    """delta at each eps: of many points chords between certified upper ends.
+    """delta at each eps; for many points, by chords between certified upper ends.
 
-    delta is convex in a = e^eps, the largest of functions sum (P - a Q)_+: a chord between two
-    upper ends is an upper end (docs/theory-composition.md, Theorem 2.1).
+    delta is convex in a = e^eps, as the largest of functions sum (P - a Q)_+, so a chord between
+    two upper ends is an upper end (docs/theory-composition.md, Theorem 2.1).
 
     Parameters
     ----------
     best : Messages
-        The mechanism among its users.
+        The mechanism among its n users.
     epsilons : sequence of float
         Values of eps >= 0 in nats, in any order.
     analysis : str, optional
-        One analysis alone in place of the best of all.
+        Key of one analysis to use alone, in place of the best of all.
     """
     if len(epsilons) < _FEWEST or best.rounds > 1:
         return [best.bound("delta", e, analysis=analysis) for e in epsilons]
@@ -61,7 +61,7 @@ def profile(best: Messages, epsilons: Sequence[float], analysis: str | None) -> 
 
 
 class _Curve:
-    """Upper ends at nodes, and the profiles that lower ends are taken of, between two eps."""
+    """Upper ends at nodes, and the profiles behind the lower ends, over a range of eps."""
 
     def __init__(self, best: Messages, points: Sequence[float], analysis: str | None) -> None:
         self._best, self._analysis = best, analysis
@@ -81,7 +81,7 @@ class _Curve:
         return self._lower.log_delta(LogDeltaAt(epsilon, _WIDTH))
 
     def upper(self, epsilon: float) -> End:
-        """The chord at this eps; at a node the value there."""
+        """The chord's value at this eps; at a node, the node's own upper end."""
         k = bisect_right(self._nodes, epsilon) - 1
         if self._nodes[k] == epsilon:
             return self._ends[k]
@@ -96,9 +96,9 @@ class _Curve:
 
 
 def _nodes(rough: Callable[[float], float], points: Sequence[float]) -> list[float]:
-    """Nodes from the first to the last point; the points themselves where they are no more.
+    """Nodes from the first to the last point; all points if nodes would not be fewer.
 
-    A chord over a step d of eps is d^2 (s^2 + s) delta/8 above a curve of slope
+    A chord over a step d of eps lies d^2 (s^2 + s) delta/8 above a curve of slope
     s = -d log delta/d eps, to second order, and less where log delta is concave in eps.
     """
     knots = np.linspace(points[0], points[-1], _KNOTS)
@@ -116,7 +116,7 @@ def _nodes(rough: Callable[[float], float], points: Sequence[float]) -> list[flo
 
 
 def _chord(epsilon: float, nodes: Sequence[float], ends: Sequence[End]) -> End:
-    """The straight line in e^eps between two values, rounded up."""
+    """The straight line in e^eps between two upper ends, rounded up."""
     with ctx.workprec(_BITS):
         low, high, at = (arb(x).exp() for x in (*nodes, epsilon))
         values = [arb(0) if one.value == -math.inf else arb(one.value).exp() for one in ends]
@@ -137,7 +137,7 @@ def _node(epsilon: float, found: End) -> dict[str, Any]:
 
 
 def _theorem(first: Theorem | None, second: Theorem | None) -> Theorem | None:
-    """Of a chord: those of its ends, and convexity."""
+    """The theorem of a chord: those of its two ends, with convexity."""
     if first is None or second is None:
         return None
     both = first if second == first else first.with_step(second)

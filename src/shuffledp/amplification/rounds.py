@@ -19,22 +19,23 @@ from shuffledp.rounds import WIDTH, Candidate, Round
 from shuffledp.rounds.renyi import RenyiTail
 from shuffledp.statements import say
 
-# Where a bound of the Renyi divergence is finite at one order it is so at some tail.
+# Any order will do: a Renyi bound that is finite at one order shows that a tail bound exists.
 _ANY_ORDER = 2.0
-# How the upper end is computed; it takes nothing for granted.
+# A note on how the upper end is computed; it adds no assumption.
 NO_SINGLE_PAIR = say("no-single-pair")
 
 
-# Relative widths of eps that are worth the time, of curves by finite laws, by those of many atoms
-# and by pairs of cells; the share of it that is the width of a curve's values (rounds.part.WIDTH);
-# and that of values by a search of all data sets, which take the longer the narrower they are.
+# Relative widths of eps worth computing for curves of finite laws, of laws with many atoms, and of
+# pairs of cells.
 _WORTH, _WORTH_MUCH, _WORTH_CELLS = 5e-4, 2e-3, 6e-3
-# Atoms of all pairs' laws together beyond which a value takes long, a tenth of a second; and how
-# many all dots' values may have, of which there are some at the least: ten seconds.
+# Number of atoms of all pairs' laws together from which a value takes long (0.1 s); total number of
+# atoms that all dots' evaluations may use (ten seconds); least number of dots.
 _MUCH, _MOST_ATOMS, _FEWEST = 300, 100_000, 24
+# Width of a curve's values (rounds.part.WIDTH) as a share of the width of eps worth computing; for
+# a search of all data sets the share is larger, as narrower values take proportionally longer.
 _SHARE = WIDTH / _WORTH
 _SHARE_SEARCHED = 5.0 * _SHARE
-# The rtol of a mechanism that is not asked for another, and the least width of a curve's values.
+# The default rtol of a mechanism, and the least relative width of a curve's values.
 _USUAL, _NARROWEST = 1e-6, 1e-9
 
 
@@ -49,26 +50,26 @@ def round_of(
     key: Hashable,
     sharper: Certifier | None = None,
 ) -> Round:
-    """One round, from its upper bounds in order of preference.
+    """One round of a composition, from its upper bounds in order of preference.
 
     Parameters
     ----------
     source : Randomizer or family
-        What each user runs.
+        The mechanism each user runs.
     uppers : sequence of Certifier
-        Analyses that apply, the tightest first; one alone where that is exact.
+        Analyses that apply, the tightest first; a single one if it is exact.
     label : str
-        For a reader.
+        Name of the round in messages.
     eps0 : float
-        Local guarantee in nats: no round leaks more.
+        Local guarantee in nats: an upper end of the round's eps.
     n : int
-        Messages in the shuffle.
+        Number of messages in the shuffle.
     rtol : float
-        What the mechanism asks of one round, against a default of 1e-6.
+        The mechanism's own rtol for one round; the default is 1e-6.
     key : hashable
-        Equal for equal rounds, whose repetitions are counted together.
+        Equal for equal rounds, so that repetitions are counted together.
     sharper : Certifier, optional
-        One whose bound is no pair's, taken wherever it is the least.
+        An analysis whose bound is not a pair's profile; used wherever it is the least.
     """
     if not uppers:
         msg = f"{label}: no analysis gives a curve of it, so that rounds cannot be composed"
@@ -78,21 +79,22 @@ def round_of(
     assumptions = [words for words in first.assumptions if words != ONE_ROUND]
     theorem = first.theorem
     if sharper is not None:
-        # At each eps the least of both: the curve rests on both.
+        # At each eps the lesser of the two bounds counts, so the curve rests on both theorems.
         theorem = sharper.theorem.with_step(theorem)
         assumptions += [w for w in sharper.assumptions if w not in {*assumptions, ONE_ROUND}]
     if theorem.provenance == "published":
-        # Where the first is not narrow enough the next are asked: of those that need be trusted.
+        # Where the first curve is not narrow enough the next ones are used: keep only those whose
+        # theorem is trusted.
         uppers = [one for one in uppers if one.theorem.serves("published")]
     if len(first.profiles) > 1:
         assumptions.append(NO_SINGLE_PAIR)
-    # A value takes ten to a hundred times as long for cells.
+    # A value of a pair of cells takes 10 to 100 times as long as one of a finite law.
     cells_of = any(isinstance(p.pair, CellPair) for one in uppers for p in one.profiles)
-    # As much narrower than what is worth the time as one round is asked to be than usual.
+    # An rtol narrower than the default narrows the widths in the same proportion.
     atoms = 0 if exact is not None or cells_of else _atoms(first.profiles)
     much = atoms > _MUCH
     worth = _WORTH_CELLS if cells_of else _WORTH_MUCH if much else _WORTH
-    # Where all data sets are searched a narrower value takes as much longer.
+    # A search of all data sets takes longer in proportion as its values are narrower.
     share = _SHARE_SEARCHED if exact is not None else _SHARE
     return Round(
         label=label,
@@ -115,12 +117,12 @@ def round_of(
 
 
 def _atoms(profiles: Sequence[Profile]) -> int:
-    """Atoms of all pairs' laws together."""
+    """Number of atoms of all pairs' laws together."""
     return sum(one.pair.in_floats(0.0).gains.size for one in profiles)
 
 
 def _local_tail(source: Source) -> dict[str, Any]:
-    """Without a pure guarantee: what one report alone says of large losses."""
+    """Tail bounds from a single report's Renyi divergence, for mechanisms that have one."""
     if not isinstance(source, Randomizer) or not math.isfinite(source.local_renyi(_ANY_ORDER)):
         return {}
     local = LocalRenyi(source)
@@ -134,24 +136,24 @@ def _local_tail(source: Source) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class LocalRenyi:
-    """Renyi divergence of one report of a mechanism alone: no round's is larger."""
+    """Renyi divergence of one report, an upper bound of that of any round of shuffled reports."""
 
     source: Randomizer
 
     def __call__(self, order: float) -> float:
-        """At an order."""
+        """The divergence in nats at this order."""
         return self.source.local_renyi(order)
 
 
 @dataclass(frozen=True)
 class Datasets:
-    """The datasets worth trying for a lower end; none where the source has none."""
+    """The data sets worth trying for a lower end; empty if the source has none."""
 
     source: Source
     n: int
 
     def __call__(self) -> tuple[Candidate, ...]:
-        """Both directions' profiles of each."""
+        """The profiles of each data set's pair, in both directions."""
         try:
             pairs = dataset_pairs(self.source, self.n)
         except NotCertified:
@@ -162,7 +164,7 @@ class Datasets:
 
 
 def _candidate(pair: Pair, witness: dict[str, Any]) -> Candidate:
-    """Both directions of a pair; one profile where they are the same."""
+    """The profiles of both directions of a pair; a single profile if they are equal."""
     forward, backward = Profile(pair), Profile(pair.swap())
     if forward.fingerprint() == backward.fingerprint():
         backward = forward

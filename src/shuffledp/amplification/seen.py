@@ -1,4 +1,4 @@
-"""What an analyst sees of users' reports: what every such view certifies where one user changes."""
+"""Base class of the views (all messages, sums, groups): what each certifies if one user changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Quantity = Literal["epsilon", "delta"]
 
 
 class Seen(ABC):
-    """A view of the reports of n users, in some rounds; frozen dataclasses derive from it."""
+    """The analyst's view of n users' reports over all rounds; frozen dataclasses derive from it."""
 
     n: int
     rounds: int
@@ -29,78 +29,78 @@ class Seen(ABC):
     @property
     @abstractmethod
     def guarantee(self) -> float:
-        """Pure guarantee in nats of what one user changes in all rounds; inf if there is none."""
+        """Pure local guarantee in nats of one user's reports in all rounds; inf if none."""
 
     @abstractmethod
     def bound(self, quantity: Quantity, value: float, *, recomputed: bool = False) -> Bound:
-        """Both ends, one user changed.
+        """Certified lower and upper end if one user changes.
 
         Parameters
         ----------
         quantity : {"epsilon", "delta"}
             What is bounded.
         value : float
-            What is held fixed: delta for "epsilon", eps for "delta"; in its domain.
+            The value held fixed: delta for "epsilon", eps (nats) for "delta"; in its domain.
         recomputed : bool
-            As a certificate has it: from values that ``shuffledp verify`` recomputes.
+            True as in a certificate: use only values that ``shuffledp verify`` recomputes.
         """
 
     @abstractmethod
     def log_uppers(self, log_target: float) -> Callable[[float], float]:
-        """log of delta's upper end at any eps >= 0, one user changed.
+        """Function from eps >= 0 (nats) to the upper end of log delta, one user changed.
 
         Parameters
         ----------
         log_target : float
-            log of the smallest delta that is looked for: curves are followed as far as that takes.
+            log of the smallest delta of interest: curves are computed down to it.
         """
 
     @abstractmethod
     def upper_theorem_at(self, epsilon: float, one: Bound) -> Theorem | None:
-        """What ``log_uppers`` rests on at this eps, given a bound of this view."""
+        """The theorem behind ``log_uppers`` at this eps, given a bound of this view."""
 
     def upper_epsilon(self, delta: float) -> float:
-        """The upper end of eps, one user changed."""
+        """The upper end of eps in nats, one user changed."""
         return self.bound("epsilon", delta).upper
 
     def words(self, one: Bound) -> tuple[str, ...]:
-        """What any of its ends takes for granted, given one of its bounds."""
+        """The assumptions of any end of this view, given one of its bounds."""
         return one.assumptions
 
     def several_rtol(self, changed: int) -> float:
-        """Relative width of eps that is worth the time where several users change."""
+        """Relative width of eps to aim at where ``changed`` users change."""
         del changed
         return 1e-3
 
     def lower_log_delta(self, changed: int, epsilon: float) -> tuple[float, dict[str, Any]]:
-        """log of a lower end of delta where so many users change, and the data sets; or -inf."""
+        """Lower end of log delta if ``changed`` users change, and its data sets; -inf if none."""
         del changed, epsilon
         return -math.inf, {}
 
     def lower_epsilon(
         self, changed: int, log_delta: float, *, above: float, cap: float
     ) -> tuple[float, dict[str, Any]] | None:
-        """The same of eps, between two values; None where no lower end is above the first."""
+        """Lower end of eps between ``above`` and ``cap``, and its data sets; None if none."""
         del changed, log_delta, above, cap
         return None
 
     def together(self, changed: int) -> Seen | None:
-        """A view in which one user is as many, where there is one: it is exact."""
+        """An exact view in which one user stands for ``changed`` users, or None."""
         del changed
 
     @abstractmethod
     def among(self, n: int) -> Seen:
-        """The same of another number of users."""
+        """The same view with another number of users."""
 
     @abstractmethod
     def again(self, rounds: int) -> Seen:
-        """The same in so many rounds."""
+        """The same view over this number of rounds."""
 
     def as_round(self, *, sharper: bool = True) -> Round:
-        """One round of it, to be composed with others; ``sharper``: by label stealing too."""
+        """One round, to be composed with others; ``sharper``: use label stealing as well."""
         del sharper
         raise NotCertified("compose: wanted messages, of sums shuffle(view='sums', rounds=...)")
 
     def composed(self, rtol: float | None = None) -> Composed:
-        """All its rounds: Renyi divergence, trade-off and the like are methods of it."""
+        """All rounds composed: Renyi divergence, trade-off curve and the like are its methods."""
         return compose([self.as_round()], rounds=self.rounds, rtol=rtol)

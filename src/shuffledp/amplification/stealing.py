@@ -1,4 +1,4 @@
-"""Label stealing: the upper end by it, and by its form with one distinguished gain."""
+"""Label stealing as an analysis: its upper end, and the one with a large gain kept apart."""
 
 from __future__ import annotations
 
@@ -37,32 +37,35 @@ Ends = stealing_ends.Stealing | IntervalStealing
 
 @dataclass(frozen=True)
 class Stealing(Certifier):
-    """Upper ends by the label-stealing bound of a source among n users; infinite where none."""
+    """Upper ends by the label-stealing bound of a source among n users.
+
+    Infinite if there is none.
+    """
 
     source: Stolen = field(kw_only=True)
     n: int = field(kw_only=True)
 
     def epsilon(self, asked: EpsilonAt) -> End:
-        """An eps that was evaluated, with a certified bound of at most delta."""
+        """An evaluated eps (nats) whose certified bound of delta is at most the target."""
         found = _if_any(lambda: self._ends().epsilon(math.log(asked.delta), cap=asked.cap))
         return self._end(found, math.inf if found is None else found.epsilon)
 
     def log_delta(self, asked: LogDeltaAt) -> End:
-        """The bound at this eps; ``along``: at free numbers that many eps share."""
+        """The bound of log delta at this eps; ``along``: at free numbers shared by many eps."""
         found, (epsilon, _, along) = None, asked
         if epsilon > 0.0:
-            # Delta only falls in eps.
+            # delta does not increase in eps.
             at = min(epsilon, LARGEST_EPSILON)
             found = _if_any(lambda: self._bounded(epsilon) if along else self._ends().log_delta(at))
         return self._end(found, math.inf if found is None else found.log_delta)
 
     def dear(self, log_delta: float) -> bool:
-        """Of noise among few users."""
+        """True for noise among few users, where a bound takes seconds."""
         found = _if_any(self._ends)
         return isinstance(found, IntervalStealing) and found.is_dear(log_delta)
 
     def for_rounds(self) -> Sharper | None:
-        """The bound at many eps."""
+        """The bound's curve over eps."""
         return StealingCurve(self.source, self.n)
 
     def _ends(self) -> Ends:
@@ -81,10 +84,10 @@ class Stealing(Certifier):
 
 @dataclass(frozen=True)
 class LoneJumps(Stealing):
-    """Upper ends by the bound with one distinguished gain, at one eps at a time."""
+    """Upper ends by the bound with one large gain kept apart, evaluated at one eps at a time."""
 
     def for_rounds(self) -> Sharper | None:
-        """None: a value takes seconds."""
+        """None: each value takes seconds."""
         return None
 
     def _ends(self) -> Ends:
@@ -102,25 +105,25 @@ class StealingCurve:
     Attributes
     ----------
     source : Randomizer or family
-        What each user runs, no randomizer chosen by the messages before it.
+        The mechanism each user runs; no randomizer may depend on earlier messages.
     n : int
-        Users (messages in the shuffle).
+        Number of users (messages in the shuffle).
     """
 
     source: Stolen
     n: int
 
     def log_upper(self, epsilon: float) -> float:
-        """Certified upper bound of log delta at eps >= 0, 0 where there is none."""
+        """Certified upper bound of log delta at eps >= 0 (nats); 0 if there is none."""
         found = self._bounded(epsilon)
         return 0.0 if found is None else found.log_delta
 
     def rough(self, epsilon: float) -> float:
-        """About the same, not certified."""
+        """An estimate of log delta at this eps; 0 if there is none."""
         return 0.0 if self.n < 2 else _along(self.source, self.n).rough(epsilon)
 
     def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
-        """The bound, and the free numbers of each pair."""
+        """The bound of log delta, and the free numbers of each pair; None if there is no bound."""
         found = self._bounded(epsilon)
         if found is None:
             return None
@@ -130,7 +133,7 @@ class StealingCurve:
         return _if_any(lambda: _along(self.source, self.n).bounded(epsilon))
 
 
-# Laws, and what they are in floats: both ends, rounds and curves ask for the same.
+# Caches of laws and their float versions, shared by both ends, rounds and curves.
 
 
 @lru_cache(maxsize=16)
@@ -153,7 +156,7 @@ def _jump(source: Stolen, n: int) -> LoneJump:
 
 
 def _if_any(make: Callable[[], Some | None]) -> Some | None:
-    """None where the bound would take too many inputs, as for tiny eps: others then serve."""
+    """``make()``, or None where it is not certified (for instance too many inputs at tiny eps)."""
     try:
         return make()
     except NotCertified:
@@ -169,7 +172,7 @@ def _worst_pair(source: Stolen, which: int) -> dict[str, Any]:
 
 
 def _free_numbers(one: Numbers) -> dict[str, Any]:
-    """What a reader needs to evaluate the same bound again."""
+    """The free numbers at which a reader can evaluate the same bound again."""
     found = one._asdict() | {"share": list(one.share), "join": list(one.join)}
     return {key: value for key, value in found.items() if value is not None}
 
@@ -178,13 +181,13 @@ def _free_numbers(one: Numbers) -> dict[str, Any]:
 
 
 def on_interval(source: Source) -> bool:
-    """Whether the others' inputs fill an interval, so that they have to be covered."""
+    """Whether the others' inputs fill an interval, so that covers are needed."""
     found = settled_others(source) if isinstance(source, Randomizer) else None
     return found is not None and found.how == "span"
 
 
 def refuse_unsettled(source: Source) -> None:
-    """NotCertified unless the others' worst inputs are known: label stealing rests on them."""
+    """Raise NotCertified unless the others' worst inputs are known, as label stealing requires."""
     refuse_protocol(source, "label-stealing")
     if isinstance(source, RatioFamily) or (isinstance(source, Family) and source.adaptive):
         what = "p, beta and q" if isinstance(source, RatioFamily) else "an adaptive choice of them"
@@ -198,13 +201,13 @@ def refuse_unsettled(source: Source) -> None:
 
 
 def has_lone_jumps(source: Source) -> bool:
-    """Whether single gains without bound may decide: noise whose worst triples span an interval."""
+    """Whether a single unbounded gain may decide: noise whose worst triples span an interval."""
     found = settled_others(source) if isinstance(source, Randomizer) else None
     return found is not None and found.how == "span" and found.unbounded
 
 
 def label_stealing(source: Source, n: int) -> Stealing:
-    """The least bound over its free numbers, of the worst pair."""
+    """The label-stealing analysis: the least bound over the free numbers, at the worst pair."""
     refuse_unsettled(source)
     key, assumed = "label-stealing", words.of_all(source)
     if isinstance(source, Family):
@@ -216,7 +219,7 @@ def label_stealing(source: Source, n: int) -> Stealing:
 
 
 def lone_jump(source: Source, n: int) -> LoneJumps:
-    """The bound with one gain apart, of noise where single gains without bound may decide."""
+    """The analysis with one large gain kept apart, for noise with unbounded gains."""
     key = "lone-jump"
     randomizer = one_randomizer(source, key)
     if not has_lone_jumps(source):
@@ -227,6 +230,6 @@ def lone_jump(source: Source, n: int) -> LoneJumps:
 
 
 def _with_triples(theorem: Theorem, randomizer: Randomizer) -> Theorem:
-    """With the step that names a randomizer's worst triples."""
+    """The theorem with the step that names the randomizer's worst triples added."""
     found = settled_others(randomizer)
     return theorem if found is None else theorem.with_step(found.step)

@@ -1,4 +1,4 @@
-"""What an end takes for granted, in words."""
+"""The assumptions that an end rests on, as sentences."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ RATIO, RATIO_ADAPTIVE = say("ratio"), say("ratio-adaptive")
 
 
 def own_assumptions(source: Source) -> tuple[str, ...]:
-    """What the mechanism itself takes for granted, in words."""
+    """The mechanism's own assumptions, as sentences."""
     return source.assumptions() if isinstance(source, Randomizer) else ()
 
 
 def of_all(source: Source) -> tuple[str, ...]:
-    """What every end of this source takes for granted: neighbours, reports, shuffler, one round."""
+    """The assumptions of every end of this source: neighbours, reports, shuffler, one round."""
     return (source.relation.sentence, HONEST, SHUFFLER, ONE_ROUND, *own_assumptions(source))
 
 
 def of_any(source: Source) -> tuple[str, ...]:
-    """What a bound takes for granted that holds for every member of a family, and in any order."""
+    """The assumptions of a bound that holds for every member of a family, in any order of users."""
     adaptive = isinstance(source, Family | RatioFamily) and source.adaptive
     if isinstance(source, RatioFamily):
         chosen = RATIO_ADAPTIVE if adaptive else RATIO
