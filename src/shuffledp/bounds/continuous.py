@@ -1,7 +1,7 @@
-"""Pairs of mechanisms with continuous outputs: the gain's law by cells, above and below.
+"""Pairs of laws with continuous outputs: the gain's law by cells, from above and from below.
 
-A source makes cells of one report at the working precision, finer where less error is allowed; this
-module makes the pair that `bounds.profile` evaluates.
+A source makes the cells of one report at the working precision, finer for a smaller allowed error.
+This module makes of them the pair that `bounds.profile` evaluates.
 """
 
 from __future__ import annotations
@@ -30,41 +30,43 @@ from shuffledp.propose.cells import Aim, Sketch, edges, places, rough_law, sketc
 
 __all__ = ["CellPair", "Cells", "FixedSource", "LineSource", "Source"]
 
-# Of the error that is allowed for what is cut off the profile asks e^-3 of a bracket's width: cells
-# take this much more, about a third of the width on either side.
+# `Profile` allows for outputs that are cut off an error of e^-3 of a bracket's width. Cells may
+# take e^_MORE times as much, about a third of the width at each end.
 _MORE = 2.0
-# So few atoms are neither gathered nor shared out.
+# Laws with at most this many atoms are neither grouped nor spread over common places.
 _EXACT = 300
-# Groups of cells in an estimate's law.
+# Number of groups of cells in an estimate's law.
 _GROUPS = 160
-# log of delta, where nothing is known of it.
+# The guess of log delta where nothing is known of it.
 _GUESS = -20.0
-# Larger gains are as large: one of them outweighs all others.
+# Larger gains are lowered to this: a single such gain outweighs all others.
 _HUGE = 1e100
-# Outputs of less mass, under P and the reference, do not matter to an estimate: delta >= 1e-100.
+# Outputs with a smaller share of the mass, under P and the reference, do not matter to an estimate,
+# as delta >= 1e-100.
 _SEEN = 1e-110
-# log of the mass beyond which a sketch of a law does not look, against the error allowed.
+# log of the mass beyond which a sketch of a law stops, relative to the allowed error.
 _DEEPER = -6.0
-# Gains that many times the largest one outweigh all draws that an estimate need look at.
+# A gain this many times the largest positive one outweighs all draws that matter to an estimate.
 _OUTWEIGHS = 1e4
-# What P has of gains that count in an estimate's groups.
+# Least mass under P of the gains that an estimate's groups tell apart.
 _COUNTS = 1e-40
-# log of what P has of gains that are charged to delta, against the error allowed.
+# log of the mass under P of gains that are charged to delta as a whole, relative to the allowed
+# error.
 _RARE = -3.0
 _INFINITY = arb("inf")
 
 
 class Law(NamedTuple):
-    """A law of the gain at one end.
+    """A law of one gain, above or below in convex order.
 
     Attributes
     ----------
     atoms : sequence of Atom
-        Without the left-over of the reference.
+        Atoms, without the left-over mass of the reference.
     rest : arb
-        The left-over's mass: above, at least it.
+        Mass of the left-over, whose gain is 0; for a law above, an upper bound of it.
     charge : arb
-        Added to delta above, taken off it below.
+        Added to delta for a law above, subtracted for a law below.
     """
 
     atoms: Sequence[Atom]
@@ -73,28 +75,28 @@ class Law(NamedTuple):
 
 
 def _rest(masses: Iterable[arb]) -> arb:
-    """What cells leave of a law of mass 1."""
+    """The mass that cells leave of a law of mass 1."""
     return (1 - total(masses)).nonnegative_part()
 
 
 def _above(found: Sequence[Gain]) -> Law:
-    """Cells at the ends of their ranges. Masses are rounded up, and so is what they leave."""
+    """Cells moved to the ends of their ranges; masses and the left-over are rounded up."""
     ends = above(found)
     return Law(ends.atoms, _rest(gain.mass for gain in found).upper(), ends.charge)
 
 
 class Cells(NamedTuple):
-    """Cells of all outputs, but for some that are left out.
+    """Cells of all outputs but some that are left out.
 
     Attributes
     ----------
     cells : list of Cell
-        Their masses under the reference add up to at most 1.
+        Cells; their masses under the reference add up to at most 1.
     p, q : arb
-        What P and Q have beyond the cells, at most: with the gain 0 there delta changes by at least
-        -e^eps q and at most p (docs/theory.md, section 3.3).
+        Upper bounds of the masses of P and Q outside of the cells. With the gain 0 there, delta
+        changes by at least -e^eps q and at most p (docs/theory.md, section 3.3).
     outside : bool
-        Whether some of them have no mass under the reference.
+        Whether some outputs left out have no mass under the reference.
     """
 
     cells: list[Cell]
@@ -108,24 +110,24 @@ class Source(Protocol):
 
     @property
     def name(self) -> Hashable:
-        """Equal only for equal laws."""
+        """A key that is equal only for equal laws."""
         ...
 
     @property
     def has_outside(self) -> bool:
-        """Whether there are outputs of P or Q that the reference does not have."""
+        """Whether P or Q has outputs that the reference does not have."""
         ...
 
     def swap(self) -> Source:
-        """P and Q exchanged."""
+        """The source with P and Q exchanged."""
         ...
 
     def below(self, eps: arb, aim: Aim) -> Law:
-        """A law of the gain below in convex order, and what delta loses."""
+        """A law below the gain in convex order; its charge is what delta loses."""
         ...
 
     def above(self, eps: arb, aim: Aim) -> Law:
-        """A law of the gain above, and what is charged to delta."""
+        """A law above the gain in convex order; its charge is added to delta."""
         ...
 
     def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
@@ -135,14 +137,14 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class CellPair:
-    """A pair of laws by cells.
+    """A pair of laws whose gain is described by cells.
 
     Attributes
     ----------
     source : Source
         The laws of one report.
     n : int
-        Messages in the shuffle, the victim's included.
+        Number of messages in the shuffle, the victim's included.
     """
 
     source: Source
@@ -150,29 +152,29 @@ class CellPair:
 
     @property
     def one_law(self) -> bool:
-        """One above and one below."""
+        """False: the laws above and below differ."""
         return False
 
     def fingerprint(self) -> Hashable:
-        """The source's name, and n: other eps have other cells."""
+        """The source's name and n, as the cells depend on eps."""
         return self.source.name, self.n
 
     def swap(self) -> CellPair:
-        """The other direction."""
+        """The pair in the other direction."""
         return replace(self, source=self.source.swap())
 
     @property
     def has_outside(self) -> bool:
-        """Whether there are outputs of the victim that the reference does not have."""
+        """Whether the victim has outputs that the reference does not have."""
         with ctx.workprec(precision_for(self.n)):
             return self.source.has_outside
 
     def log_floor(self) -> float:
-        """Every output of P is one of Q too."""
+        """-inf: every output of P is also one of Q."""
         return -math.inf
 
     def gains(self, eps: arb, log_error: float, end: End = "both", guess: float = _GUESS) -> Gains:
-        """Atoms above and below, from cells such that delta is known to about e^log_error."""
+        """Atoms above and below, from cells fine enough for an error of delta near e^log_error."""
         upper, lower, seen = None, None, arb(0)
         aim = Aim(self.n, guess, log_error + _MORE)
         if end != "lower":
@@ -184,7 +186,7 @@ class CellPair:
         return Gains(upper, lower, seen)
 
     def in_floats(self, epsilon: float) -> Rough:
-        """About the law, without outputs that hardly anybody sends."""
+        """An estimate of the law, without outputs of negligible mass."""
         masses, found, heavy = self.source.rough(epsilon)
         seen = heavy > _SEEN * float(heavy.sum())
         rest = max(1.0 - math.fsum(masses[seen]), 0.0)
@@ -193,21 +195,21 @@ class CellPair:
 
 
 def _with_rest(found: Law) -> Atoms:
-    """With the left-over of the reference, whose gain is 0."""
+    """A law's atoms and the left-over of the reference, whose gain is 0."""
     masses, values = [m for m, _ in found.atoms], [g for _, g in found.atoms]
     return Atoms([*masses, found.rest], [*values, arb(0)])
 
 
 @dataclass(frozen=True)
 class LineSource:
-    """A number plus symmetric noise: cells are cut anew at every eps.
+    """A number plus symmetric noise: cells are made anew at every eps.
 
     Attributes
     ----------
     name : hashable
-        What the law is of.
+        A key of the law.
     make : callable
-        -> the line, at the working precision.
+        () -> the line, at the working precision.
     """
 
     name: Hashable
@@ -215,7 +217,7 @@ class LineSource:
     _made: dict[object, object] = field(default_factory=dict, compare=False, repr=False, init=False)
 
     def swap(self) -> LineSource:
-        """P and Q exchanged."""
+        """The source with P and Q exchanged."""
         make = self.make
 
         def exchanged() -> Line:
@@ -226,7 +228,7 @@ class LineSource:
 
     @property
     def has_outside(self) -> bool:
-        """Noise reaches every output."""
+        """False: noise reaches every output."""
         return False
 
     def line(self) -> Line:
@@ -237,12 +239,12 @@ class LineSource:
         return self._made[key]  # type: ignore[return-value]
 
     def below(self, eps: arb, aim: Aim) -> Law:
-        """Cells at their means."""
+        """A law below: cells at their mean gains."""
         found = self._gains(eps, aim, upper=False)
         return Law(below(found), _rest(gain.mass for gain in found), arb(0))
 
     def above(self, eps: arb, aim: Aim) -> Law:
-        """Cells at the ends of their ranges."""
+        """A law above: cells at the ends of their ranges of gains."""
         return _above(self._gains(eps, aim, upper=True))
 
     def _gains(self, eps: arb, aim: Aim, *, upper: bool) -> list[Gain]:
@@ -258,7 +260,7 @@ class LineSource:
         return self._made[key]  # type: ignore[return-value]
 
     def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
-        """Gauss-Legendre nodes."""
+        """The law in floats, at Gauss-Legendre nodes."""
         if "rough" not in self._made:
             self._made["rough"] = rough_law(self.line())
         masses, u, v = self._made["rough"]  # type: ignore[misc]
@@ -268,14 +270,14 @@ class LineSource:
 
 @dataclass(frozen=True)
 class FixedSource:
-    """Cells that are made once, and gathered or shared out at every eps.
+    """Cells that are made once, then grouped or spread anew at every eps.
 
     Attributes
     ----------
     name : hashable
-        What the law is of.
+        A key of the law.
     make : callable
-        -> the cells, at the working precision.
+        () -> the cells, at the working precision.
     """
 
     name: Hashable
@@ -283,7 +285,7 @@ class FixedSource:
     _made: dict[object, object] = field(default_factory=dict, compare=False, repr=False, init=False)
 
     def swap(self) -> FixedSource:
-        """P and Q exchanged."""
+        """The source with P and Q exchanged."""
         make = self.make
 
         def exchanged() -> Cells:
@@ -294,7 +296,7 @@ class FixedSource:
 
     @property
     def has_outside(self) -> bool:
-        """Of a part, or of the law that is stated."""
+        """Whether outputs left out of the cells have no mass under the reference."""
         return self.cells().outside
 
     def cells(self) -> Cells:
@@ -305,7 +307,7 @@ class FixedSource:
         return self._made[key]  # type: ignore[return-value]
 
     def below(self, eps: arb, aim: Aim) -> Law:
-        """Groups of cells at their means."""
+        """A law below: groups of cells at their mean gains."""
         made = self.cells()
         rest, loss = _rest(cell.mass for cell in made.cells), eps.exp() * made.q
         atoms = sorted(below(gains(made.cells, eps.exp())), key=lambda atom: float(atom[1]))
@@ -318,7 +320,7 @@ class FixedSource:
         return Law(gathered(atoms, kept), rest, loss)
 
     def above(self, eps: arb, aim: Aim) -> Law:
-        """Cells at the ends of their ranges, which are shared out between common places."""
+        """A law above: cells at the ends of their ranges, spread over common places."""
         made = self.cells()
         every = gains(made.cells, eps.exp())
         found = _above(_without_rare(every, math.exp(aim.log_error + _RARE)))
@@ -329,7 +331,7 @@ class FixedSource:
         return Law(atoms, found.rest, found.charge + made.p)
 
     def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
-        """The cells' means, groups of them."""
+        """The law in floats: groups of cells at their mean gains."""
         if "rough" not in self._made:
             rows = [[float(c.mass), float(c.p), float(c.q)] for c in self.cells().cells]
             self._made["rough"] = np.array(rows).reshape(-1, 3)
@@ -340,12 +342,12 @@ class FixedSource:
             np.argsort(rows[:, 1] / rows[:, 0] - math.exp(epsilon) * rows[:, 2] / rows[:, 0])
         ]
         mass, gain = rows[:, 0], (rows[:, 1] - math.exp(epsilon) * rows[:, 2]) / rows[:, 0]
-        # One draw that outweighs many of the largest gain that counts is as good as a lower one.
+        # Beyond many times the largest gain that counts, a gain's exact value does not matter.
         counts = np.cumsum(rows[::-1, 1])[::-1] > _COUNTS
         top = min(float(gain[counts].max(initial=1.0)), 1e65)
         seen = np.clip(gain, -_OUTWEIGHS * top, top)
         cost = mass * np.diff(seen, prepend=seen[0]) ** 2
-        # Half of the groups for the bulk of the law, half for its tails.
+        # Half of the groups serve the bulk of the law, half its tails.
         both = [cost ** (1.0 / 3.0), cost ** (1.0 / 12.0)]
         part = sum(one / max(float(one.sum()), 1e-300) for one in both) / 2.0
         share = np.floor(np.cumsum(part) * _GROUPS * (1.0 - 1e-9))
@@ -356,7 +358,7 @@ class FixedSource:
 
 
 def _without_rare(found: list[Gain], most: float) -> list[Gain]:
-    """The largest gains unbounded, so that they are charged: those that P has for at most this."""
+    """The largest gains, of mass up to ``most`` under P, made unbounded to be charged."""
     kept, seen = list(found), 0.0
     for i in sorted(range(len(found)), key=lambda i: -float_above(found[i].high)):
         seen += float_above(found[i].rising)
@@ -373,5 +375,5 @@ def _lows_raised(atoms: Sequence[Atom], n: int) -> list[Atom]:
 
 
 def _floats(atoms: Sequence[Atom]) -> tuple[Floats, Floats]:
-    """Masses and gains of atoms."""
+    """Masses and gains of atoms as float arrays."""
     return np.array([float(m) for m, _ in atoms]), np.array([float(g) for _, g in atoms])

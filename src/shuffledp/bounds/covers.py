@@ -1,4 +1,4 @@
-"""Labels of noise on an interval that dominate those of all pairs and inputs, in balls.
+"""Finitely many labels that dominate all others for noise on an interval, in balls.
 
 Label stealing (docs/theory-stealing.md, section 6) of a report x + Z, in units in which the inputs
 fill [0, 1]; Z is Laplace or normal noise with the density f, f_x(y) = f(y - x), a = e^eps.  The
@@ -7,9 +7,9 @@ b = (1 - theta)/(1 - kappa).  Triples (x0, x1, x) that span the interval are eno
 
     (A) (1, v, 0),    (B) (u, 1, 0),    (C) (1, 0, x),    v, u, x from 0 to 1.
 
-Between two places of a grid the gain of (A) and (B) is a mixture of those at the places, stretched
-about its mean, and of a remainder (Lemma 6.5); the law of (C) is a mixture of slightly smaller laws
-(Theorem 6.3).  Grids, cells and stretches are proposals: any valid ones give a bound.
+Between two places of a grid, the gain of (A) and (B) is a mixture of the gains at the places,
+stretched about its mean, and of a remainder (Lemma 6.5); the law of (C) is a mixture of slightly
+smaller laws (Theorem 6.3).  Grids, cells and stretches are proposals: any valid ones give a bound.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from shuffledp.propose.covers import Cover
 __all__ = ["Label", "Reservoir", "Share", "check", "labels", "reservoir"]
 
 _NOTHING = arb(0)
-# Of normal noise under (C) labelled parts reach that many deviations beyond the last edge.
+# How far labelled parts of (C) reach beyond the last edge for normal noise, in standard deviations.
 _FARTHER = 1.5
 
 
 class Share(NamedTuple):
-    """How the laws are split.
+    """How the laws are split into reservoir and labels.
 
     Attributes
     ----------
     kappa, theta : arb
-        beta = kappa B, and the victim joins with the probability theta.
+        The reservoir is beta = kappa B; the victim joins it with probability theta.
     ceiling : arb, optional
-        The largest gain that is kept, in the reservoir and in labels (Lemma 4.3).
+        The largest gain that is kept, in the reservoir and in labels (Lemma 4.3); None for all.
     """
 
     kappa: arb
@@ -55,11 +55,11 @@ class Share(NamedTuple):
 
     @property
     def gain(self) -> arb:
-        """b: the label's gain against (f_x0 - a f_x1)/f_x."""
+        """b = (1 - theta)/(1 - kappa): the label's gain over (f_x0 - a f_x1)/f_x."""
         return (1 - self.theta) / (1 - self.kappa)
 
     def cut(self, atoms: list[Atom]) -> tuple[list[Atom], arb]:
-        """Gains up to the ceiling, and the integral of what is above."""
+        """Atoms with gains cut at the ceiling, and the integral of the excess."""
         top = self.ceiling
         if top is None:
             return atoms, _NOTHING
@@ -74,7 +74,7 @@ class Share(NamedTuple):
 
 
 class Label(NamedTuple):
-    """The labelled part of one triple, and what is seen for sure beside it."""
+    """The labelled part of one triple, and the cost ``lost`` of gains left out of it."""
 
     triple: tuple[float, float, float]
     atoms: list[Atom]
@@ -82,7 +82,7 @@ class Label(NamedTuple):
 
 
 class Reservoir(NamedTuple):
-    """The reservoir of the end points.
+    """The reservoir of the two end points.
 
     Attributes
     ----------
@@ -91,9 +91,9 @@ class Reservoir(NamedTuple):
     mass : arb
         |beta|.
     lost : arb
-        What cutting its gains costs.
+        Upper bound of the integral of gains that were cut.
     unhidden : arb
-        int (1 - s) g_+, paid where nobody else is in it.
+        int (1 - s) g_+, the cost when nobody else is in the reservoir.
     """
 
     atoms: list[Atom]
@@ -112,7 +112,7 @@ def reservoir(at: Outputs, cover: Cover, eps: arb, share: Share) -> Reservoir:
     found = cell_gains(at, (1.0, 0.0, 1.0), low, grow) + cell_gains(at, (1.0, 0.0, 0.0), high, grow)
     bottom, top = found[0].low, found[-1].high
     gone, far = at.tail(1.0, pool[0]), at.tail(0.0, pool[-1])
-    # Normal noise: gains below the first edge are raised to it, those above the last one are cut.
+    # Normal noise: gains below the first edge are raised to it, those above the last edge are cut.
     found += [constant(gone, bottom), constant(far, top)]
     lost = _NOTHING
     if at.normal:
@@ -120,11 +120,11 @@ def reservoir(at: Outputs, cover: Cover, eps: arb, share: Share) -> Reservoir:
     join = share.theta / share.kappa
     atoms = [(share.kappa * mass, join * gain) for mass, gain in above(found)]
     atoms, cut = share.cut(atoms)
-    # f_1 > a f_0 from 1/2 + eps/turn on, or 1/2 + eps/(2 turn) of Laplace noise.
+    # f_1 > a f_0 from y = 1/2 + eps/turn on for normal noise, 1/2 + eps/(2 turn) for Laplace noise.
     start = arb("0.5") + eps / (at.turn if at.normal else 2 * at.turn)
     positive = (at.above(start - 1) - grow * at.above(start)).nonnegative_part()
     if not at.normal and not start < 1:
-        # Beyond 1 the ratio is constant: only the rest of [start, 1] can be positive.
+        # Beyond 1 the ratio is constant, so that f_1 - a f_0 > 0 at most on the rest of [start, 1].
         positive = _NOTHING if start >= 1 else positive.union(_NOTHING)
     mass = share.kappa * 2 * at.tail(0.0, 0.5)
     return Reservoir(atoms, mass, share.theta * lost + cut, (1 - share.theta) * positive)
@@ -134,9 +134,9 @@ def reservoir(at: Outputs, cover: Cover, eps: arb, share: Share) -> Reservoir:
 
 
 def check(at: Outputs, cover: Cover, *, two_inputs: bool) -> None:
-    """NotCertified unless the cover is one to which the theorems apply.
+    """Raise NotCertified unless the theorems apply to this cover.
 
-    ``two_inputs``: 0 and 1 are all inputs there are, and no grid of inputs is needed.
+    ``two_inputs``: the only inputs are 0 and 1, so that no grid of inputs is needed.
     """
     edges, pool = cover.edges, cover.pool
     rising = all(l < r for row in (edges, pool, cover.boxes) for l, r in pairwise(row))
@@ -167,9 +167,9 @@ def check(at: Outputs, cover: Cover, *, two_inputs: bool) -> None:
 def labels(
     at: Outputs, cover: Cover, eps: arb, share: Share, edges: Sequence[float]
 ) -> Iterator[Callable[[], Label]]:
-    """The labels to look at, on cells with these edges, each made when it is called.
+    """The labels of the cover, on cells with these edges; each is made when it is called.
 
-    ``edges``: those of the cover, or some of them, the first and the last included.
+    ``edges``: the cover's edges or some of them, with the first and the last.
     """
     grow = eps.exp()
     if not cover.third:
@@ -181,7 +181,7 @@ def labels(
     for which, row in enumerate((cover.first, cover.second)):
         for j, v in enumerate(row.places):
             etas = {*row.stretch[max(j - 1, 0) : j + 1]}
-            # About the mean the larger stretch serves both steps.
+            # With stretches about the mean, the larger stretch serves both neighbouring steps.
             etas = {max(etas)} if cover.middle == 1.0 else etas
             triple = (v, 1.0, 0.0) if which else (1.0, v, 0.0)
             following = row.places[min(j + 1, len(row.places) - 1)]
@@ -209,11 +209,11 @@ def _label(
     stretch: tuple[set[float], float],
     more: arb,
 ) -> Label:
-    """A type of rows (A), (B): X' = (X - m)/(1 - eta) + m (Lemma 6.5).
+    """A label of type (A) or (B): X' = (X - m)/(1 - eta) + m (Lemma 6.5).
 
-    ``stretch``: the eta of which the largest X' is taken, and m/(b (1 - a)).
+    ``stretch``: the values of eta, of which the largest X' is taken, and m/(b (1 - a)).
 
-    Beyond the edges of normal noise: section "(A), (B)" of Lemma 6.5.  ``more``: int r_+ there.
+    Normal noise beyond the edges: Lemma 6.5, "(A), (B)".  ``more``: upper bound of int r_+ there.
     """
     x0, x1, x = triple
     inner = edges if at.normal else sorted({*edges, *triple})
@@ -242,8 +242,8 @@ def _label(
 def _excess(at: Outputs, v: float, right: float, grow: arb) -> arb:
     """int over y > right of (f_1 - a f_v - C f_0)_+, C = max(gain of (1, v, 0) at ``right``, 0).
 
-    Where that gain is >= 0 gains rise from there on.  Else f_1 > a f_v from (1 + v)/2 +
-    eps/(turn (1 - v)) on only.
+    If that gain is >= 0, gains rise from there on.  Otherwise f_1 > a f_v only from (1 + v)/2 +
+    eps/(turn (1 - v)) on.
     """
     edge = at.ratio(1.0, 0.0, right) - grow * at.ratio(v, 0.0, right)
     if edge >= 0:
@@ -258,11 +258,11 @@ def _excess(at: Outputs, v: float, right: float, grow: arb) -> arb:
 def _smaller(
     at: Outputs, first: float, x: float, step: arb, edges: Sequence[float], grow: arb, share: Share
 ) -> Label:
-    """A type of row (C), (1, 0, x) or (0, 1, x): the labelled part is (1 - kappa) k f_x.
+    """A label of type (C), (1, 0, x) or (0, 1, x): the labelled part is (1 - kappa) k f_x.
 
-    k is that of Theorem 6.3.  Of normal noise gains rise without bound on one side:
-    there the part ends somewhat beyond the last edge, and gains are cut; beyond the first edge on
-    the other side they are negative and nothing is labelled.
+    k is that of Theorem 6.3.  For normal noise, gains rise without bound on one side: there the
+    labelled part ends somewhat beyond the last edge, and larger gains are cut.  On the other side
+    gains beyond the first edge are negative, and nothing is labelled.
     """
     triple, lost = (first, 1.0 - first, x), _NOTHING
     if not at.normal:
@@ -289,7 +289,7 @@ def _smaller(
 
 
 def _shrink(at: Outputs, x: float, step: arb) -> Shrink:
-    """k <= e^(-(h (|y - x| + h)/sigma^2)^2/8) for all y of a cell (Theorem 6.3)."""
+    """Return a k <= e^(-(h (|y - x| + h)/sigma^2)^2/8) for all y of a cell (Theorem 6.3)."""
 
     def k(left: float, right: float) -> arb:
         far = abs(arb(left) - x).max(abs(arb(right) - x)) + step

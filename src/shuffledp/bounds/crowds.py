@@ -1,4 +1,4 @@
-"""Members of one group of a crowd: floats propose, balls certify.
+"""Bounds for a member of one group of a crowd: floats propose, balls certify.
 
 Theorems and proofs: docs/theory-crowds.md.
 """
@@ -28,23 +28,23 @@ from shuffledp.propose.crowds import FloatCrowd, Proposal, contour_of, estimate,
 __all__ = ["Certified", "Stealing", "common_pair", "crowd_sets", "groups_of", "set_of"]
 
 Mechanism = Definition
-# Where log delta is guessed to be before anything is known, rounds of guessing, and the deepest.
+# First guess of log delta, the largest number of guesses, and the least guess.
 _GUESS, _GUESSES, _DEEPEST = -20.0, 3, -1500.0
-# eps is looked for between these; certificates of one eps, at most.
+# Least and largest eps that is tried, and the most certificates for one eps.
 _SMALLEST, _LARGEST, _CERTIFICATES = 1e-9, 40.0, 8
-# What a bound may be below the target, in log delta: 1e-6 of eps where log delta falls by 20 and
-# more from eps to twice eps.
+# How far log delta may end below the target: 1e-6 of eps where log delta falls by 20 or more from
+# eps to twice eps.
 _NEAR = 2e-5
-# Rounds of proposing at the eps found last, and the gain in log delta that ends them.
+# Most rounds of proposing at the last eps found, and the relative change at which they end.
 _ROUNDS, _SETTLED = 4, 1e-3
-# h alpha of a quick bound, which costs (h alpha)^2/2 of delta.
+# h alpha of a quick bound; it costs (h alpha)^2/2 of delta.
 _QUICK = 0.03
-# Data sets of a pair that are looked at.
+# Largest number of data sets tried for one pair of inputs.
 _MOST_SETS = 64
 
 
 class Certified(NamedTuple):
-    """A certified bound, and the free numbers of every pair that reproduce it.
+    """A certified bound, and the free numbers of all pairs that reproduce it.
 
     Attributes
     ----------
@@ -60,16 +60,16 @@ class Certified(NamedTuple):
 
 
 class Stealing:
-    """Upper bounds for a member of one group.
+    """Upper bounds by label stealing for a member of one group.
 
     Parameters
     ----------
     groups : sequence of (mapping, int)
-        Each group's mechanism as a table, and its users, the victim included.
+        Each group's mechanism and its number of users, the victim included.
     kind : Kind
-        Which inputs and pairs have to be looked at.
+        Which inputs and pairs of inputs are sufficient.
     victim : int
-        The victim's group; there is somebody else in the crowd.
+        Index of the victim's group. The crowd has at least one other member.
     """
 
     def __init__(self, groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int) -> None:
@@ -93,15 +93,15 @@ class Stealing:
     # ------------------------------------------------------------------------------ questions
 
     def log_delta(self, epsilon: float, *, quick: bool = False) -> Certified | None:
-        """Upper bound at this eps > 0; None where no reservoir is large enough.
+        """Upper bound of log delta at this eps > 0; None where no reservoir is large enough.
 
         Parameters
         ----------
         epsilon : float
-            In nats.
+            eps in nats.
         quick : bool
-            For curves: with a smoothing that costs 4e-4 of delta, and from where the last quick
-            question ended. All other answers depend on the question alone.
+            For curves: a smoothing that costs 4e-4 of delta, and a search that starts from the last
+            quick question's numbers. All other answers depend on the question alone.
         """
         found = [self._proposed(i, epsilon, go_on=quick) for i in range(len(self.pairs))]
         if any(one is None for one in found):
@@ -110,14 +110,14 @@ class Stealing:
         return self._certified(epsilon, known, smoothing=_QUICK if quick else None)
 
     def epsilon(self, log_target: float, *, cap: float) -> Certified | None:
-        """An eps below ``cap`` that was certified, with a bound of at most the target.
+        """An eps below ``cap`` whose certified bound is at most the target; None if none is found.
 
         Parameters
         ----------
         log_target : float
             log of the target delta.
         cap : float
-            eps by the local guarantee.
+            eps of the local guarantee, in nats.
         """
         log_target -= 4.0 * math.ulp(log_target)
         cap = min(cap, _LARGEST)
@@ -129,7 +129,10 @@ class Stealing:
     def _proposed(
         self, i: int, epsilon: float, guess: float | None = None, *, go_on: bool = False
     ) -> Proposal | None:
-        """Good free numbers for one pair; ``go_on``: those of the last eps guess log delta."""
+        """Good free numbers for one pair.
+
+        ``go_on``: guess log delta from the last numbers found.
+        """
         crowd, near = self._floats[i], None
         about = _GUESS if guess is None else guess
         if go_on and i in self._last:
@@ -146,7 +149,7 @@ class Stealing:
         return found
 
     def _worst_of_all(self, log_target: float, cap: float) -> tuple[float, list[Proposal]] | None:
-        """About the eps at which the worst pair meets the target, and what is proposed there."""
+        """An estimate of the eps at which the worst pair meets the target, with proposals."""
         epsilon = 0.0
         worst, tried = 0, set[int]()
         while worst not in tried:
@@ -166,7 +169,7 @@ class Stealing:
         return None
 
     def _solved(self, i: int, log_target: float, start: float, cap: float) -> float | None:
-        """Where the estimate of one pair meets the target."""
+        """The eps at which the estimate for one pair meets the target."""
         crowd, epsilon = self._floats[i], start
         for _ in range(_ROUNDS):
             found = self._proposed(i, epsilon, log_target)
@@ -189,14 +192,14 @@ class Stealing:
     # ---------------------------------------------------------------------------- certificates
 
     def recomputed(self, epsilon: float, numbers: Sequence[tuple[Free, float, float]]) -> float:
-        """The bound at free numbers, alpha and h of every pair, with more bits and nodes.
+        """The bound at the given free numbers, alpha and h of every pair, with more bits and nodes.
 
         Parameters
         ----------
         epsilon : float
             eps >= 0 in nats.
         numbers : sequence of (Free, float, float)
-            One for each pair.
+            Free numbers, alpha and h for each pair.
         """
         if len(numbers) != len(self.pairs):
             msg = f"free: {len(numbers)} sets of numbers, wanted {len(self.pairs)}"
@@ -211,7 +214,7 @@ class Stealing:
     def _certified(
         self, epsilon: float, found: Sequence[Proposal], *, smoothing: float | None = None
     ) -> Certified:
-        """The bound by these numbers, the worst pair first; h alpha may be given."""
+        """The bound at these numbers; ``smoothing``: h alpha, in place of the proposed one."""
         numbers = [
             (
                 one.free,
@@ -251,7 +254,7 @@ class Stealing:
     def _met(
         self, start: float, found: Sequence[Proposal], log_target: float, cap: float
     ) -> Certified | None:
-        """Certify near this eps; what is missing moves eps along the slope of log delta."""
+        """Certify near this eps; each miss of the target moves eps along the slope of log delta."""
         best: Certified | None = None
         epsilon, low, slope = min(start, cap), 0.0, -20.0
         last: tuple[float, float] | None = None
@@ -280,7 +283,7 @@ class Stealing:
 def groups_of(
     groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int
 ) -> tuple[Sequence[Sequence[arb]], list[Group]]:
-    """The victim's laws by input, and the groups in which there is somebody else.
+    """The victim's laws by input, and the groups that have other members.
 
     Parameters
     ----------
@@ -304,7 +307,7 @@ def _floats(row: Sequence[arb]) -> list[float]:
 
 
 def _served(crowd: FloatCrowd, epsilon: float, log_delta: float) -> Proposal | None:
-    """A proposal for about this log delta, or a larger one where none is for it."""
+    """A proposal for log delta near this value, or for a larger one if there is none."""
     for _ in range(8):
         found = propose(crowd, epsilon, log_delta)
         if found is not None or log_delta > -0.2:
@@ -320,7 +323,7 @@ def _first_eps(log_target: float, cap: float) -> float:
 def _meeting(
     log_delta: Callable[[float], float], log_target: float, start: float, cap: float
 ) -> float:
-    """About where floats meet the target: secants in log eps between two sides."""
+    """An estimate of the eps at which floats meet the target, by safeguarded secants in log eps."""
     low, high = 0.0, cap
     at, value = min(start, cap), log_delta(min(start, cap))
     slope, near = -10.0, 1e-6
@@ -346,16 +349,16 @@ def _meeting(
 def common_pair(
     groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int, pair: tuple[int, int]
 ) -> LawPair:
-    """Both laws of a pair against the minimum over all groups' laws.
+    """The pair's two laws with the minimum over all groups' laws as their reference.
 
-    Theorem 1.2: the blanket bound of all users holds with that minimum.
+    Theorem 1.2: the blanket bound for all users holds with that minimum.
 
     Parameters
     ----------
     groups, kind, victim
         As for ``Stealing``.
     pair : tuple of int
-        Places of the victim's two inputs among those of ``kind``.
+        Places of the victim's two inputs in ``kind.inputs[victim]``.
     """
     tables = [mechanism for mechanism, _ in groups]
     name = ("common-blanket", repr(tables), victim, pair)
@@ -380,7 +383,7 @@ def _common_law(
 
 
 def crowd_sets(groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int) -> list[DataSet]:
-    """Data sets in which all others of a group hold one input, by all choices of pair and inputs.
+    """Data sets in which all others of a group hold one input, over all pairs and such inputs.
 
     Parameters
     ----------
@@ -410,16 +413,16 @@ def set_of(
     pair: tuple[int, int],
     held: Sequence[int],
 ) -> DataSets:
-    """The laws of a data set, at the working precision.
+    """The laws of one data set, at the working precision.
 
     Parameters
     ----------
     groups, kind, victim
         As for ``Stealing``.
     pair : tuple of int
-        Places of the victim's two inputs among those of ``kind``.
+        Places of the victim's two inputs in ``kind.inputs[victim]``.
     held : sequence of int
-        Of each group: the place of the input that all others hold.
+        For each group, the place of the input that all other members hold.
     """
     sides = sides_of([mechanism for mechanism, _ in groups], kind)
     others = [

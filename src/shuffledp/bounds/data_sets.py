@@ -1,6 +1,6 @@
-"""Lower ends by data sets that are told apart by a linear test (docs/theory-crowds.md, section 5).
+"""Lower ends from two data sets told apart by a linear test (docs/theory-crowds.md, section 5).
 
-Floats propose the test and where its sum is taken; balls certify what it tells.
+Floats propose the test and the contour of its sum; balls certify the test's advantage.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from shuffledp.kernel.contour import Contour
 from shuffledp.kernel.linear_test import DataSets, advantage
 from shuffledp.propose.linear_test import Laws, information, propose
 
-# Bits that a second evaluation has more, periods that are so much longer, and what is left out of
-# nodes against the first.
+# For a second evaluation: additional bits, and factors for the period and for the tolerance of
+# nodes left out.
 MORE_BITS, _LONGER, _LESS = 64, 1.25, 0.03
-# Data sets that are looked at, of all, those with the largest Fisher information.
+# Number of data sets evaluated: those with the largest Fisher information.
 _MOST_SETS = 4
-# Smallest eps that is looked for; evaluations; how near in log delta is enough: 1e-7 of eps.
+# Least eps that is tried, most evaluations, and the distance in log delta at which a search ends
+# (1e-7 of eps).
 _SMALLEST, _STEPS, _NEAR = 1e-9, 60, 2e-6
 
 
 def finer(contour: Contour) -> Contour:
-    """More nodes, of which fewer are left out."""
+    """A contour with a longer period and fewer nodes left out."""
     return replace(contour, period=_LONGER * contour.period, tolerance=_LESS * contour.tolerance)
 
 
 class Best(NamedTuple):
-    """The largest lower end of some data sets, and which one it is of."""
+    """The largest lower end over some data sets, and that data set's witness."""
 
     value: float
     witness: dict[str, Any]
@@ -41,16 +42,16 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Two data sets, by the laws of all reports.
+    """Two neighbouring data sets, given by the laws of all reports.
 
     Attributes
     ----------
     laws : callable
         () -> the laws at the working precision.
     users : int
-        Reports in all.
+        Number of reports in total.
     witness : dict
-        Who holds what, in words.
+        Who holds which input.
     """
 
     laws: Callable[[], DataSets]
@@ -59,7 +60,7 @@ class DataSet:
 
     @cached_property
     def floats(self) -> Laws:
-        """The laws that a proposal is made of: of outputs that some other sends."""
+        """The laws in floats, for proposals, restricted to outputs that some other user sends."""
         with ctx.workprec(precision_for(self.users)):
             sets, _, _ = _apart(self.laws())
         rows = [[float(x.mid()) for x in law] for law, count in sets.others if count]
@@ -73,20 +74,21 @@ class DataSet:
         )
 
     def log_delta(self, epsilon: float, *, again: bool = False) -> float:
-        """Certified lower end of log delta; -inf where nothing is found.
+        """Certified lower end of log delta; -inf where none is found.
 
         Parameters
         ----------
         epsilon : float
             eps >= 0 in nats.
         again : bool
-            With more bits and nodes, to check what was found before.
+            Whether to use more bits and nodes, to check an earlier result.
         """
         found = propose(self.floats, epsilon) if self.floats.counts.size else None
         with ctx.workprec(precision_for(self.users) + (MORE_BITS if again else 0)):
             grow = arb(epsilon).exp()
             sets, first, second = _apart(self.laws())
-            # A report that no other sends tells: at least its own gain.
+            # On outputs that no other user sends, the victim's own report contributes its whole
+            # gain.
             value = total((p - grow * q).max(arb(0)) for p, q in zip(first, second, strict=True))
             if found is not None:
                 contour = finer(found.contour) if again else found.contour
@@ -95,13 +97,13 @@ class DataSet:
             return float_below(value.log()) if value > 0 else -math.inf
 
     def estimate(self, epsilon: float) -> float:
-        """About the same, in floats, where every report may be another's."""
+        """An estimate of log delta in floats, as if other users could send every report."""
         found = propose(self.floats, epsilon)
         return -math.inf if found is None else found.log_delta
 
 
 def _apart(sets: DataSets) -> tuple[DataSets, list[arb], list[arb]]:
-    """The laws on outputs that others send, and one changed user's masses on those they do not."""
+    """The laws on outputs that others can send, and the victim's masses on all other outputs."""
     counted = [law for law, count in sets.others if count]
     alone = [all(x.is_zero() for x in column) for column in zip(*counted, strict=True)]
     alone = alone or [True] * len(sets.first)
@@ -119,7 +121,7 @@ def _apart(sets: DataSets) -> tuple[DataSets, list[arb], list[arb]]:
 
 
 def most_informative(sets: Sequence[DataSet]) -> list[DataSet]:
-    """Those that are looked at."""
+    """The data sets with the largest Fisher information, at most ``_MOST_SETS``."""
     if len(sets) <= _MOST_SETS:
         return list(sets)
     return sorted(sets, key=lambda one: -information(one.floats))[:_MOST_SETS]
@@ -140,14 +142,14 @@ def lower_log_delta(sets: Sequence[DataSet], epsilon: float) -> Best:
 def lower_epsilon(
     sets: Sequence[DataSet], log_target: float, *, above: float, cap: float
 ) -> Best | None:
-    """The largest eps that was certified with delta of at least the target, if above one.
+    """The largest eps certified to have delta of at least the target; None unless above ``above``.
 
     Parameters
     ----------
     sets : the data sets.
-    log_target : log of the target.
-    above : an eps that is known already.
-    cap : no eps beyond it is tried.
+    log_target : log of the target delta.
+    above : an eps that is already certified.
+    cap : the largest eps that is tried.
     """
     log_target += 4.0 * math.ulp(log_target)
     best: Best | None = None
@@ -160,7 +162,7 @@ def lower_epsilon(
 
 
 def _last(one: DataSet, log_target: float, low: float, cap: float) -> float | None:
-    """About the largest eps with delta of at least the target, by floats and then by balls."""
+    """An approximation of the largest eps with delta of at least the target, certified in balls."""
     guess = _root(one.estimate, log_target, low, cap) if one.floats.counts.size else cap
     guess = low if guess is None else guess
     value, slope = one.log_delta(guess), -30.0
@@ -170,7 +172,7 @@ def _last(one: DataSet, log_target: float, low: float, cap: float) -> float | No
         if found is not None and (right <= found * (1.0 + 1e-9) or value - log_target <= _NEAR):
             break
         start = guess if found is None else found
-        # A little more than what is missing; halves where nothing is known.
+        # Aim a little beyond the miss; halve eps where the miss is not known.
         gap = value - log_target - 0.3 * _NEAR
         step = max(min(-gap / slope, 0.5), -0.5) if math.isfinite(gap) else -0.5
         new = start * math.exp(step)
@@ -196,7 +198,10 @@ def _last(one: DataSet, log_target: float, low: float, cap: float) -> float | No
 def _root(
     log_delta: Callable[[float], float], log_target: float, low: float, cap: float
 ) -> float | None:
-    """About where a falling function in floats meets the target; None where it is below at once."""
+    """Estimate where a decreasing function meets the target.
+
+    None where it is below already at ``low``.
+    """
     if log_delta(low) < log_target:
         return None
     high = min(max(4.0 * low, 0.01), cap)

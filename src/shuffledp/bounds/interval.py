@@ -1,4 +1,4 @@
-"""Label stealing of noise on an interval: an upper end of delta for all pairs and inputs."""
+"""Label stealing for noise on an interval: an upper end of delta for all pairs and inputs."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from shuffledp.propose.stealing import step_of
 
 __all__ = ["checked", "is_binary", "log_delta_on_interval", "outputs_of"]
 
-# Every so many edges one is kept for a first look at a label.
+# Of this many consecutive edges, one is kept for the first, coarse bound of a label.
 _COARSE = 3
 
 
 class _Numbers(NamedTuple):
-    """Free numbers in balls, and where to sum."""
+    """The free numbers in balls, and the line and step of the sums."""
 
     share: Share
     line: Line
 
 
 def is_binary(mechanism: Definition) -> bool:
-    """Whether the ends of the interval are all inputs there are."""
+    """Whether the ends of the interval are the only inputs."""
     found = mechanism.others()
     return found is not None and bool(found.inputs)
 
 
 def outputs_of(mechanism: Definition) -> Outputs:
-    """Normal or Laplace noise in units of the interval.
+    """The normal or Laplace noise of a mechanism, in units of its interval.
 
     Raises
     ------
     NotCertified
-        For mechanisms that add no such noise.
+        For mechanisms without such noise.
     """
     noise = mechanism.added_noise()
     normal = noise is not None and bool(noise.shape == 2)
@@ -64,31 +64,31 @@ def log_delta_on_interval(
     two_inputs: bool,
     enough: float = -math.inf,
 ) -> float:
-    """A float certainly not below log of the bound; any up to ``enough`` where it is no more.
+    """log of the bound, rounded up to a float; ``enough`` if the bound is certainly at most that.
 
     delta <= tail + lost + max over labels of [J(c, d) + lost_d] (Theorems 2.1, 2.3, Lemma 6.5).
 
     Parameters
     ----------
     at, cover
-        The noise, and grids and cells.
+        The noise, and the grids and cells.
     numbers : Numbers
         One share and one join: kappa and theta.
     n : int
-        Users, the victim included, n >= 2.
+        Number of users, the victim included, n >= 2.
     epsilon : float
         eps >= 0 in nats.
     two_inputs : bool
-        Whether 0 and 1 are all inputs there are; else they fill the interval.
+        Whether the only inputs are 0 and 1; otherwise they fill the interval.
     enough : float
-        What is certainly no more than that, in logs, need not be told any sharper.
+        A log delta: a bound at most this is not computed any more sharply.
 
     Raises
     ------
     ParameterError
-        For numbers out of range.
+        If a number is out of range.
     NotCertified
-        For a cover that does not reach over all inputs, and where a sum has too many nodes.
+        If the cover does not span all inputs, or a sum has too many nodes.
     """
     check_question(n, epsilon)
     check(at, cover, two_inputs=two_inputs)
@@ -103,7 +103,7 @@ def log_delta_on_interval(
     rough = labels(at, cover, eps, share, _some(cover.edges))
     fine = labels(at, cover, eps, share, cover.edges)
     made = list(zip(rough, fine, strict=True))
-    # The order decides the time alone: the likely worst labels, others at an end, come first.
+    # The order affects only the time: the labels that are likely the worst come first.
     first = {0, len(cover.first.places)} if cover.third else set[int]()
     for i in sorted(range(len(made)), key=lambda i: i not in first):
         worst = worst.max(_of_label(c, made[i], pool.mass, n, line, target.max(worst)))
@@ -112,7 +112,7 @@ def log_delta_on_interval(
 
 
 def checked(numbers: Numbers, at: Outputs) -> _Numbers:
-    """The split and the line of sums, if the numbers are in range."""
+    """The split and the line of the sums; ParameterError unless the numbers are in range."""
     if len(numbers.share) != 1 or len(numbers.join) != 1:
         raise ParameterError("share, join: wanted one number each, of noise on an interval")
     (kappa,), (theta,) = numbers.share, numbers.join
@@ -128,7 +128,7 @@ def checked(numbers: Numbers, at: Outputs) -> _Numbers:
 
 
 def _some(edges: Sequence[float]) -> list[float]:
-    """Every so many edges, the last one included."""
+    """One of every ``_COARSE`` edges, and the last one."""
     return [*edges[:-1:_COARSE], edges[-1]]
 
 
@@ -140,7 +140,7 @@ def _of_label(
     line: Line,
     room: arb,
 ) -> arb:
-    """J + lost of a label by the first bound that fits into the room, or by the sharpest."""
+    """J + lost of a label, by the first bound that is at most ``room``, or by the sharpest."""
     best = arb("inf")
     for make, at in zip(made, (rougher(line), line), strict=True):
         label = make()
@@ -153,7 +153,7 @@ def _of_label(
 
 
 def _own(line: Line, c: Moments, d: Moments, n: int) -> Line:
-    """The step of this label: longer where its tilted sum is narrower than the widest one's."""
+    """The line with this label's step: longer if its tilted sum is narrower than the widest."""
     square = float(c.mass * c.variance + d.mass * d.variance) / float(c.mass + d.mass)
     width = math.sqrt(n * max(square, 0.0))
     if not 0.0 < width < math.inf:

@@ -1,4 +1,4 @@
-"""Noise on an interval in balls: tails and density ratios, and gains on cells of outputs.
+"""Noise on an interval in balls: tails, density ratios, and gains on cells of outputs.
 
 Inputs fill [0, 1]; Z is Laplace or normal noise of density f, f_x(y) = f(y - x), a = e^eps.  The
 gain of a triple (x0, x1, x) at an output is (f_x0 - a f_x1)/f_x.
@@ -20,7 +20,7 @@ Shrink = Callable[[float, float], arb]
 
 
 class Gain(NamedTuple):
-    """The gain on a cell: the mass of f_x, the gain's integral, and its range."""
+    """The gain on a cell: mass of f_x, integral of the gain, and range of the gain."""
 
     mass: arb
     total: arb
@@ -29,26 +29,26 @@ class Gain(NamedTuple):
 
 
 class Outputs:
-    """Tails and density ratios at edges, each computed once.
+    """Tails and density ratios of the noise, each computed once.
 
     Parameters
     ----------
     normal : bool
-        Normal noise, else Laplace noise.
+        Whether the noise is normal; otherwise it is Laplace.
     scale : arb
-        Standard deviation, or scale, in units of the interval.
+        Standard deviation (normal) or scale (Laplace), in units of the interval.
     """
 
     def __init__(self, scale: arb, *, normal: bool) -> None:
         self.normal, self.scale = normal, scale
         self._tails: dict[tuple[float, float], arb] = {}
         self._ratios: dict[tuple[float, float, float], arb] = {}
-        # d log(f_u/f_x)/dy is ``turn`` times a difference of inputs, or of signs.
+        # d log(f_u/f_x)/dy is ``turn`` times a difference of inputs (normal) or of signs (Laplace).
         self.turn = 1 / (scale * scale) if normal else 1 / scale
         self._unit = 1 / (scale * arb(2).sqrt()) if normal else 1 / scale
 
     def beyond(self, z: arb) -> arb:
-        """P(Z > z); for Laplace noise z >= 0."""
+        """P(Z > z); Laplace noise requires z >= 0."""
         return (z * self._unit).erfc() / 2 if self.normal else (-z * self._unit).exp() / 2
 
     def tail(self, x: float, y: float) -> arb:
@@ -59,7 +59,7 @@ class Outputs:
         return self._tails[key]
 
     def above(self, z: arb) -> arb:
-        """P(Z > z)."""
+        """P(Z > z) for any z."""
         if self.normal:
             return self.beyond(z)
         far = self.beyond(abs(z))
@@ -76,7 +76,7 @@ class Outputs:
         return 1 - self.tail(x, left) - self.tail(x, right)
 
     def ratio(self, u: float, x: float, y: float) -> arb:
-        """f_u(y)/f_x(y)."""
+        """The density ratio f_u(y)/f_x(y)."""
         if u == x:
             return _ONE
         key = (u, x, y)
@@ -89,7 +89,7 @@ class Outputs:
         return self._ratios[key]
 
     def turns(self, u: float, x: float, left: float) -> arb:
-        """d log(f_u/f_x)/dy, in units of ``turn``, on a cell that begins at ``left``."""
+        """d log(f_u/f_x)/dy in units of ``turn``, on a cell whose left edge is ``left``."""
         if self.normal:
             return arb(u) - x
         return arb((1 if left >= x else -1) - (1 if left >= u else -1))
@@ -102,11 +102,11 @@ def cell_gains(
     grow: arb,
     shrink: Shrink | None = None,
 ) -> list[Gain]:
-    """The gain (f_x0 - a f_x1)/(k f_x) under k f_x on each cell, k = ``shrink(left, right)`` there.
+    """The gain (f_x0 - a f_x1)/(k f_x) under k f_x on each cell, with k = ``shrink(left, right)``.
 
-    With g' = turn f_x1/f_x (t0 f_x0/f_x1 - a t1) and f_x0/f_x1 monotone, g is monotone on a cell
-    where g' has one sign at both ends.  Elsewhere it moves from the nearer end by at most half of
-    the width times the steepest slope.
+    As g' = turn f_x1/f_x (t0 f_x0/f_x1 - a t1) and f_x0/f_x1 is monotone, g is monotone on a cell
+    where g' has the same sign at both ends.  On other cells g differs from its value at the nearer
+    end by at most half of the width times the largest slope.
     """
     x0, x1, x = triple
     ratios = [(at.ratio(x0, x, y), at.ratio(x1, x, y)) for y in edges]
@@ -132,9 +132,9 @@ def cell_gains(
 
 
 def above(found: Sequence[Gain]) -> list[Atom]:
-    """Two atoms a cell at the ends of the gain's range, with its mean: larger in convex order.
+    """Two atoms for each cell, at the ends of its range with its mean: larger in convex order.
 
-    Cells next to each other share one ball at their common end, which makes one atom (Lemma 4.2).
+    Adjacent cells share one ball at their common end, which makes one atom (Lemma 4.2).
     """
     places: dict[int, Atom] = {}
 
@@ -155,7 +155,7 @@ def above(found: Sequence[Gain]) -> list[Atom]:
 def constant_ends(
     at: Outputs, triple: tuple[float, float, float], edges: Sequence[float], grow: arb
 ) -> list[Gain]:
-    """Laplace noise below 0 and above 1, where gains are constant."""
+    """The two tails of Laplace noise, beyond the outer edges, where gains are constant."""
     x0, x1, x = triple
     found = []
     for y in (edges[0], edges[-1]):
@@ -165,5 +165,5 @@ def constant_ends(
 
 
 def constant(mass: arb, gain: arb) -> Gain:
-    """A constant gain."""
+    """A cell with a constant gain."""
     return Gain(mass, mass * gain, gain, gain)

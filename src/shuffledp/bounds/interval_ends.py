@@ -1,6 +1,6 @@
-"""Certified ends of eps and delta by label stealing, of noise on an interval among n users.
+"""Certified ends of eps and delta by label stealing, for noise on an interval among n users.
 
-Floats propose an eps, free numbers and a cover; balls certify that point.
+Floats propose an eps, free numbers and a cover; balls certify the bound there.
 """
 
 from __future__ import annotations
@@ -24,42 +24,43 @@ from shuffledp.propose.stealing_solve import first_log_delta
 
 __all__ = ["IntervalClaims", "IntervalStealing", "free_of"]
 
-# A bound has to be below the others' by so much, relatively; larger eps are not looked at.
+# Relative amount by which a bound has to improve on the others' eps; largest eps that is tried.
 _GAINED, _MOST = 1e-4, 60.0
-# How far below delta a certified end of eps is at least, in logs: a finer sum does not see it.
+# Least amount by which a certified log delta is below the target; a finer sum does not notice it.
 _SPARE = 2e-7
-# What a cover may cost beyond its first step, in units of that.
+# Allowance for a cover's cost, in units of the cost of its first step.
 _MORE = 1.4
-# Certificates on the way to an end, and by how much one is aimed below where the last one missed.
+# Most certificates for one end, and the least amount in log delta by which the next one aims below
+# the target.
 _TRIES, _BELOW = 6, 3e-4
-# The same as a share of what the last one missed: about by how much slopes are off.
+# The same as a share of the last miss, as slopes are wrong by about that much.
 _BELOW_MISS = 0.12
-# Of the two likely worst labels a miss of log delta by less is not looked at again; and by how much
-# log eps is moved at most.
+# A miss of log delta, of the two likely worst labels, that needs no correction; largest step of log
+# eps.
 _NEAR_AIM, _LONGEST = 1e-3, 0.5
-# A certificate that misses by more, in log delta, shows that no cover of all inputs is near.
+# If a certificate misses by more than this in log delta, no bound by a cover is near.
 _HOPELESS = 3.0
-# Searches on the way to a first eps, and how near they settle, in log delta.
+# Most searches for a first eps; distance in log delta at which they end; tolerance of a crossing.
 _SEARCHES, _SETTLED, _NEARLY = 6, 0.02, 3e-4
-# The share of the slope at fixed numbers that the slope of searched ones has, at least.
+# Least ratio of the slope of searched numbers to that of fixed numbers.
 _FLATTEST = 0.2
-# By what a guess of log delta is taken times where no numbers are known for it.
+# Factor for a guess of log delta for which no numbers are found.
 _SHALLOWER = 0.6
-# d log delta/d log eps to begin with.
+# First guess of d log delta/d log eps.
 _SLOPE = -20.0
-# Bits of a claim beyond those of the issuer.
+# Working precision of the check of a claim beyond the issuer's, in bits.
 _MORE_BITS = 64
 
 
 class IntervalStealing:
-    """Label stealing of one mechanism among n users, n >= 2.
+    """Label stealing of one mechanism with noise on an interval, among n >= 2 users.
 
     Parameters
     ----------
     mechanism : Definition
-        Of Laplace or normal noise on an interval.
+        A mechanism with Laplace or normal noise on an interval.
     n : int
-        Users, the victim included.
+        Number of users, the victim included.
     """
 
     def __init__(self, mechanism: Definition, n: int, *, more_bits: int = 0) -> None:
@@ -71,19 +72,19 @@ class IntervalStealing:
 
     @property
     def deviation(self) -> float:
-        """Of the privacy loss, to first order."""
+        """Standard deviation of the privacy loss, to first order."""
         square = Laws(self._sketch, self._n, 0.0, -20.0).spreads()[1]
         return math.sqrt(min(square, 1e6) / self._n)
 
     def epsilon(self, target: float, *, cap: float) -> End | None:
-        """An eps with a certified log delta of at most the target, close to the least.
+        """An eps, close to the least, with log delta certified at most the target; None if none.
 
         Parameters
         ----------
         target : float
-            log of delta.
+            log of the target delta.
         cap : float
-            None where the answer is not below it.
+            Upper limit: None is returned where the eps would not be below it.
         """
         if self._n < 2:
             return None
@@ -92,7 +93,7 @@ class IntervalStealing:
         if found is None:
             return None
         eps, slope, free = found
-        # The two likely worst labels alone say where to aim.
+        # The two likely worst labels alone tell where to aim.
         detail = FEW if self.is_dear(target) else FINE
         aim, numbers = target - self._margin(slope, detail), _numbers(free)
         for _ in range(2):
@@ -113,7 +114,10 @@ class IntervalStealing:
         detail: Detail,
         cap: float,
     ) -> End | None:
-        """The first eps at which the bound meets the target; each certificate aims the next one."""
+        """The first eps at which the bound meets the target.
+
+        Each certificate tells where the next aims.
+        """
         before: tuple[float, float] | None = None
         for _ in range(_TRIES):
             if not eps < cap:
@@ -131,24 +135,24 @@ class IntervalStealing:
         return None
 
     def is_dear(self, target: float) -> bool:
-        """Whether few users hide: then bounds take seconds and are mostly no better than others."""
+        """Whether few users hide the victim: bounds then take seconds and seldom are the best."""
         return Laws(self._sketch, self._n, 0.0, target).few
 
     def log_delta(self, eps: float) -> End | None:
-        """A certified log delta at eps > 0; None where there is no bound below 1."""
+        """A certified log delta at eps > 0; None where no bound is below 1."""
         log, plans = self.searched(eps)
         if not (plans and log < 0.0):
             return None
         return self._end(eps, _numbers(plans[0]), log, FEW if self.is_dear(log) else FINE)
 
     def searched(self, eps: float) -> tuple[float, list[Free]]:
-        """About log delta at eps, and numbers that were searched for it."""
+        """An estimate of log delta at eps, and the free numbers found by a search there."""
         log, free = first_log_delta(eps, self.deviation), None
         with np.errstate(all="ignore"):
             for _ in range(3):
                 free = self._search(eps, log, free) or free
                 if free is None:
-                    # So deep a guess asks for more users than there are.
+                    # So small a delta would require more users than there are.
                     log *= _SHALLOWER
                     continue
                 if not math.isfinite(free.log_delta):
@@ -159,18 +163,18 @@ class IntervalStealing:
         return (0.0, []) if free is None else (free.log_delta, [free])
 
     def moved(self, plans: Sequence[Free], eps: float, about: float) -> list[Free]:
-        """The same numbers at another eps, at its saddle point."""
+        """The same numbers at another eps, each at its saddle point there."""
         with np.errstate(all="ignore"):
             return [self._moved(plan, eps, about) for plan in plans]
 
     def numbers(self, plan: Free, smoothest: float) -> Numbers:
-        """The plan's free numbers, and where to sum at them."""
+        """The plan's free numbers, with the line and step of the sums."""
         return _numbers(plan, smoothest)
 
     def certified(
         self, eps: float, numbers: Sequence[Numbers], about: float, which: int = 0
     ) -> End | None:
-        """A certified log delta at these numbers, as rounds ask for it; None where none is < 1."""
+        """A certified log delta at these numbers, for rounds; None where it is not below 0."""
         del which
         return self._end(eps, numbers[0], about, COARSE)
 
@@ -179,10 +183,10 @@ class IntervalStealing:
         return End(eps, value, [numbers], 0) if value < 0.0 else None
 
     def _crossing(self, target: float, cap: float) -> tuple[float, float, Free] | None:
-        """About the eps with this delta, the slope d log delta/d log eps, and the numbers."""
+        """Estimates of the eps with this delta and of d log delta/d log eps, with free numbers."""
         free, dear, most = None, self.is_dear(target), min(cap * (1.0 - _GAINED), _MOST)
         eps, slope = first_epsilon(self.deviation**2, 1, target, cap), _SLOPE
-        # Among few users the central limit is far off, and mostly nothing is to be gained.
+        # Among few users the central limit theorem is inaccurate, and a gain is unlikely.
         eps = most if dear else min(eps, most)
         before: tuple[float, float] | None = None
         for _ in range(_SEARCHES):
@@ -199,7 +203,8 @@ class IntervalStealing:
             if abs(gap) < _SETTLED:
                 break
             if before is not None and (gap - before[1]) * (at - before[0]) < 0.0:
-                # What is searched at every eps falls less steeply than at the same numbers.
+                # With numbers searched at every eps, log delta falls less steeply than at fixed
+                # numbers.
                 flatter = (gap - before[1]) / math.log(at / before[0])
                 flatter = min(flatter, _FLATTEST * slope)
                 eps = max(min(at * math.exp(-gap / flatter), most), LEAST)
@@ -209,19 +214,19 @@ class IntervalStealing:
         return eps, slope, free
 
     def _margin(self, slope: float, detail: Detail) -> float:
-        """About what all labels add to the log delta of the two likely worst ones."""
+        """An estimate of what all labels add to the log delta of the two likely worst ones."""
         return -slope * _MORE * detail.first + _SPARE
 
     def _about(self, free: Free, eps: float, target: float) -> float:
-        """About log delta at these numbers."""
+        """An estimate of log delta at these numbers."""
         return self._moved(free, eps, target).log_delta
 
     def _search(self, eps: float, about: float, start: Free | None) -> Free | None:
-        """Free numbers for a log delta of about that; None where there are none."""
+        """Free numbers for a log delta near ``about``; None where none are found."""
         return free_numbers(self._sketch, self._n, eps, about, start)
 
     def _moved(self, free: Free, eps: float, about: float) -> Free:
-        """The same numbers at another eps, at its saddle point."""
+        """The same numbers at another eps, at the saddle point there."""
         return Laws(self._sketch, self._n, eps, about).moved(free)
 
     def _value(
@@ -246,13 +251,16 @@ class IntervalStealing:
 
 
 class IntervalClaims(IntervalStealing):
-    """Whether claims hold: the bound at their own numbers, in finer cells and with more bits."""
+    """Check claims: evaluate the bound at their numbers, in finer cells and with more bits."""
 
     def __init__(self, mechanism: Definition, n: int) -> None:
         super().__init__(mechanism, n, more_bits=_MORE_BITS)
 
     def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:
-        """A float certainly not below log of the bound, or any up to ``enough`` if it is less."""
+        """log of the bound, rounded up to a float.
+
+        ``enough`` if the bound is certainly at most that.
+        """
         return self._value(epsilon, numbers, about, FINEST, enough=enough)
 
 
@@ -265,7 +273,7 @@ def _numbers(free: Free, smoothest: float = 0.0) -> Numbers:
 
 
 def free_of(numbers: Numbers, about: float) -> Free:
-    """What a cover is made for."""
+    """The free numbers in the form from which a cover is proposed."""
     (kappa,), (theta,) = numbers.share, numbers.join
     if not (0.0 < kappa < 1.0 and 0.0 <= theta < 1.0 and numbers.alpha > 0 and numbers.step > 0):
         raise NotCertified("label stealing: numbers at which no cover of all inputs is known")

@@ -13,32 +13,32 @@ from shuffledp.propose.solve import LEAST, Scale, first_epsilon, root
 
 __all__ = ["EpsilonInterval", "LowerEpsilon", "UpperEpsilon"]
 
-# Room for the rounding of logarithms of the target and of eps, relative to 1 + |log|.
+# Allowance for the rounding of logarithms of the target and of eps, relative to 1 + |log|.
 _ROUNDING = 2.0**-50
-# Relative widths of delta that are asked for: this share of what rtol of eps allows, at most the
-# second, at least the third.
+# Relative width of delta to request: this share of the width that rtol of eps allows, at most the
+# second number, at least the third.
 _SHARE, _WIDEST, _NARROWEST = 0.3, 1e-2, 1e-10
-# The certified point is this share of the allowed excess beyond the crossing.
+# The certified point lies beyond the crossing by this share of the allowed excess.
 _AIM = 0.4
-# Certificates at different eps before the best one is taken; each corrects the last one's miss.
+# Most certificates at different eps; each corrects the last one's miss.
 _TRIES = 12
-# A slope is learned from certified values this many widths apart.
+# A slope is learned from certified values that differ by at least this many widths.
 _SURE = 3.0
-# A bracket this many times as wide as asked is as narrow as bounded work makes it.
+# A bracket this many times as wide as requested is as narrow as bounded work allows.
 _WIDER = 10.0
-# The width that settles whether the target is met at eps = 0, where a loose one leaves it open.
+# Relative width that decides whether eps = 0 meets the target, where a loose one does not.
 _AT_ZERO = 1e-7
-# Estimates this far off, in log delta, are corrected by what was certified last.
+# Estimates of log delta that are wrong by more than this are corrected by the last certificate.
 _WRONG = 0.5
-# Of profiles that are certainly smaller a bracket as wide as this share of the distance will do.
+# A profile whose estimate is below the target is bracketed to this share of the distance.
 _FAR = 0.25
 
 
 class EpsilonInterval(NamedTuple):
-    """The certified end of eps, about how far the other end of the bracket is, and which curve.
+    """The certified end of eps, an estimate of the bracket's other end, and the deciding curve.
 
-    For an upper end `high` is certified for all curves and `low` is about where the curve `which`
-    meets the target; for a lower end `low` is certified and `high` is about that.
+    For an upper end, `high` is certified for all curves, and `low` estimates where the curve
+    `which` meets the target. For a lower end, `low` is certified and `high` is that estimate.
     """
 
     low: float
@@ -47,21 +47,21 @@ class EpsilonInterval(NamedTuple):
 
 
 class _Solver:
-    """What both ends have in common: the proposal, and the widths asked for.
+    """Common part of both ends: the proposal, and the widths to request.
 
     Parameters
     ----------
     curves : sequence of Profile
-        One for each ordered pair and direction.
+        One profile for each ordered pair and direction.
     log_target : float
         log of the target delta.
     cap : float
-        delta(cap) is at most the target by the local guarantee (inf if there is none).
+        An eps at which the local guarantee gives delta of at most the target (inf if none).
     rtol : float
         Requested relative width of eps.
     width : float, optional
-        Relative width of delta that will be asked for at the end that is found: taken where it is
-        narrow enough, so that it costs nothing more then.
+        Relative width of delta that will be requested at the resulting eps; used already here where
+        it is narrow enough, so that the bracket is reused.
     """
 
     def __init__(
@@ -78,19 +78,19 @@ class _Solver:
         self.target = log_target
         self.slack = _ROUNDING * (1.0 + abs(log_target))
         self.scale = Scale(limit)
-        # Beyond it the limit is near enough.
+        # An eps this near to the limit counts as the limit.
         self.nearest = limit * (1.0 - _AIM * rtol)
-        # Of log delta on the scale; and the curve that decides.
+        # Slope of log delta on the scale, and the index of the curve that decides.
         self.slope, self.which = -12.0, 0
-        # By how much estimates of a curve were wrong at the last certificate, if they were.
+        # Error of a curve's estimate at the last certificate, where it was large.
         self.off: dict[int, float] = {}
-        # The width of brackets that bounded work could not make as narrow as asked.
+        # Width of brackets that bounded work could not make as narrow as requested.
         self.reached = 0.0
 
     def proposed(self, among: Sequence[int]) -> float:
-        """Where the largest curve's estimate meets the target; its slope and index are kept.
+        """The eps at which the largest curve's estimate meets the target; keep its slope and index.
 
-        The first curve is solved; others only where their estimate is larger at that eps.
+        The first curve is solved; another one only where its estimate is larger at that eps.
         """
         epsilon = LEAST
         for i in among:
@@ -112,20 +112,20 @@ class _Solver:
         return epsilon
 
     def allowed(self, epsilon: float) -> float:
-        """Of log delta, so that eps is known to rtol."""
+        """The width of log delta at which eps is known to rtol."""
         return max(
             self.rtol * max(abs(self.slope) * self.scale.stretch(epsilon), 1e-6), self.reached
         )
 
     def asked(self, epsilon: float) -> float:
-        """The relative width of delta to be asked for."""
+        """The relative width of delta to request."""
         allowed = self.allowed(epsilon)
         if self.width is not None and _SHARE * allowed <= self.width <= allowed:
             return self.width
         return min(max(_SHARE * allowed, _NARROWEST), _WIDEST)
 
     def bracket(self, i: int, epsilon: float, width: float, end: End) -> LogInterval:
-        """A curve's bracket; remembers how wrong its estimate was, and how wide it is."""
+        """A curve's bracket; remembers the error of its estimate and its width."""
         curve, off = self.curves[i], self.off.get(i, 0.0)
         found = curve.log_delta(epsilon, width=width, end=end, target=self.target, off=off)
         seen = found.high if end == "upper" else found.low
@@ -136,20 +136,20 @@ class _Solver:
         return found
 
     def moved(self, epsilon: float, gap: float, sign: float) -> float:
-        """Where the gap to the target would be closed, and a little farther on the safe side."""
+        """The eps at which the gap to the target closes, and a little farther on the safe side."""
         aim = gap + sign * _AIM * min(self.allowed(epsilon), _WIDEST)
         step = max(-1.0, min(1.0, -aim / self.slope))
         return self.scale.epsilon(self.scale.of(epsilon) + step)
 
     def relative(self, gap: float, epsilon: float) -> float:
-        """About how far eps is from the crossing, relatively, at this gap and the width asked."""
+        """An estimate of the relative distance of eps from the crossing, at this gap and width."""
         return (abs(gap) + 0.5 * self.asked(epsilon)) / -self.slope / self.scale.stretch(epsilon)
 
     def learn(self, one: tuple[float, float], two: tuple[float, float]) -> None:
-        """The slope between two certified points (eps, log delta), as far as they tell it.
+        """Learn the slope from two certified points (eps, log delta), as far as they determine it.
 
-        Where log delta moved less than its width, the slope is at most what that leaves room for:
-        an estimate that jumps makes a first slope far too steep.
+        If log delta moved by less than its width, the slope is at most what the width allows:
+        estimates that jump make a first slope far too steep.
         """
         apart, moved = self.scale.of(one[0]) - self.scale.of(two[0]), one[1] - two[1]
         sure = _SURE * self.asked(one[0])
@@ -197,17 +197,17 @@ class UpperEpsilon(_Solver):
         return EpsilonInterval(best[0] * math.exp(-apart), best[0], self.which)
 
     def _met_at_zero(self) -> bool:
-        """Whether the target is met at eps = 0; asked only where an estimate leaves it open."""
+        """Whether eps = 0 meets the target; evaluated only where an estimate leaves this open."""
         rough = max(curve.rough_log_delta(0.0) for curve in self.curves)
         if rough > self.target + LOOSE:
             return False
         return self._misses(0.0, LOOSE) <= 0.0 or self._misses(0.0, _AT_ZERO) <= 0.0
 
     def _misses(self, epsilon: float, width: float) -> float:
-        """By how much the largest certified upper end of log delta is above the target.
+        """The amount by which the largest certified upper end of log delta exceeds the target.
 
-        Curves that an estimate has far below the target are asked with wide brackets; a curve that
-        certainly misses ends the search.
+        Curves with an estimate far below the target get wide brackets. A curve that certainly
+        misses the target ends the search.
         """
         rough = [(curve.rough_log_delta(epsilon), i) for i, curve in enumerate(self.curves)]
         worst = -math.inf
@@ -231,7 +231,7 @@ class LowerEpsilon(_Solver):
     def solve(self) -> EpsilonInterval:
         """The largest eps found.
 
-        Where the curve that seems the largest certifies nothing, the others are tried.
+        If the curve that seems the largest certifies nothing, the others are tried.
         """
         left = list(range(len(self.curves)))
         found = EpsilonInterval(0.0, 0.0, 0)
@@ -243,7 +243,7 @@ class LowerEpsilon(_Solver):
         return found
 
     def _of_one(self, epsilon: float) -> EpsilonInterval:
-        """The end by the curve that was proposed."""
+        """The lower end from the proposed curve."""
         cap = self.cap
         epsilon = min(self.moved(epsilon, 0.0, -1.0), self.nearest)
         best, value, before = 0.0, math.inf, None

@@ -1,4 +1,4 @@
-"""One victim's bit among others' bits: the divergence of one data set, and of all of them.
+"""One-bit reports: the divergence of one data set, in balls, by the threshold test.
 
 With S the number of ones of the others (m of whom send a 1 with probability p, N - m with q < p),
 plus noise where an aggregator adds it, alpha = p - a q > 0 and tau = 1 + (a - 1)/alpha,
@@ -22,31 +22,32 @@ from shuffledp.propose.circle import Plan, Tilted, plan
 
 __all__ = ["Ends", "OneBit", "log_ends"]
 
-# What is left out of a sum is below e^-36 = 2e-16 of its level, and less where that is too much.
+# Terms left out of a sum are below e^-_GOAL = 2e-16 of its level; each further try adds _MORE to
+# the exponent.
 _GOAL, _MORE, _TRIES = 36.0, 24.0, 6
-# Deltas below e^-20,000 are not looked for.
+# Data sets whose delta is estimated below e^-20,000 are not evaluated.
 _DEEPEST = 20_000.0
-# Bits of a divergence that are enough: ends are rounded to floats.
+# Bits to which a divergence has to be known: ends are rounded to floats.
 _ENOUGH = 36
-# Steps from where h seems to change its sign to where it certainly has either.
+# Most steps from the estimated change of sign of h to a j at which the sign is certain.
 _STEPS = 4096
-# Of the noise's rate: the largest tilt of Laplace noise, whose transform has a pole at 1.
+# Largest tilt with Laplace noise, as a share of the noise's rate: its transform has a pole at 1.
 _SHARE = 0.6
-# With noise every j is possible.
+# Range of j with noise, where every integer j is possible.
 _FAR = 1 << 40
-# Circles and points that are kept: some hundred numbers each.
+# Number of circles kept, each with some hundred points.
 _KEPT = 16
 
 
 class Ends(NamedTuple):
-    """Floats on both sides of log D; -inf for 0."""
+    """Floats below and above log D; -inf for D = 0."""
 
     log_low: float
     log_high: float
 
 
 def log_ends(low: arb, high: arb) -> Ends:
-    """Floats below log low and above log high."""
+    """A float below log low and one above log high."""
     bottom = float_below(low.lower().log()) if low > 0 else -math.inf
     if not high.is_finite():
         return Ends(bottom, math.inf)
@@ -57,18 +58,18 @@ def log_ends(low: arb, high: arb) -> Ends:
 class OneBit:
     """One victim at one eps, in one order: ``high`` in the first data set, ``low`` in the second.
 
-    Make it, and ask, at a working precision of ``precision(others)`` bits or more.
+    Create and use it at a working precision of at least ``precision(others)`` bits.
 
     Parameters
     ----------
     high, low : Bit
-        The two laws, P(1) of the first the larger.
+        The laws of the victim's bit, P(1) of the first being the larger.
     others : int
         N = n - 1.
     epsilon : float
-        eps >= 0.
+        eps >= 0 in nats.
     noise : NoiseLaw, optional
-        What is added to the number of ones.
+        The noise added to the number of ones.
     """
 
     def __init__(
@@ -77,20 +78,20 @@ class OneBit:
         first, second = Chances(high.rest, high.share), Chances(low.rest, low.share)
         self.difference = Difference(first, second, arb(epsilon).exp(), noise)
         self.others, self.noise, self.b = others, noise, arb(epsilon).expm1()
-        # (p - q) - (a - 1) q: no difference of p and a q, which next to eps = 0 would be lost.
+        # (p - q) - (a - 1) q: the difference p - a q would lose all digits near eps = 0.
         self.alpha = (first.share - second.share) - self.b * second.share
         self._circles: dict[int, Circle] = {}
         self._tilted: tuple[arb, Tilted] | None = None
 
     @staticmethod
     def precision(others: int) -> int:
-        """Working precision in bits: alpha and powers of N factors are known to 2^-60 and more."""
+        """Working precision in bits: alpha and powers of N factors are known to 2^-60 or better."""
         return 96 + 2 * others.bit_length()
 
     # ------------------------------------------------------------------------- one data set
 
     def zero(self) -> bool:
-        """Whether D = 0 for every data set, for certain."""
+        """Whether D = 0 is certain for every data set."""
         if self.alpha <= 0:
             return True
         if self.noise is None or self.noise.kind != "discrete-laplace":
@@ -99,9 +100,9 @@ class OneBit:
         return bool(self.alpha * (1 / self.noise.decay - 1) <= self.b)
 
     def of_dataset(self, high: int, low: int) -> tuple[arb, arb]:
-        """Balls below and above D among ``high`` others of the one kind and ``low`` of the other.
+        """Balls below and above D with ``high`` others of the first kind, ``low`` of the second.
 
-        Some of the N others may be left out: D is then an upper bound of theirs with any values
+        Some of the N others may be left out. D is then an upper bound for all values of theirs
         (docs/theory-binary.md, Theorem 3.1).
         """
         if self.zero():
@@ -121,7 +122,7 @@ class OneBit:
         return arb(0), self.alpha
 
     def _alone(self, high: int, low: int) -> arb | None:
-        """Where no other's bit is random, with Laplace noise (docs/theory-sums.md, Lemma 6.5)."""
+        """D for Laplace noise if no other's bit is random (docs/theory-sums.md, Lemma 6.5)."""
         if self.noise is None:
             return None
         asked = self.difference
@@ -129,7 +130,7 @@ class OneBit:
         return None if any(random) else self.noise.alone(self.alpha, asked.grow)
 
     def _attempt(self, high: int, low: int, goal: float) -> tuple[arb, arb] | None:
-        """D, or None where it is not known to enough bits."""
+        """Both ends of D; None where D is not known to enough bits."""
         tails = self.tails(high, low, goal)
         if tails is None:
             return None
@@ -143,7 +144,7 @@ class OneBit:
         return found if sharp else None
 
     def tails(self, high: int, low: int, goal: float) -> Tails | None:
-        """F_j among so many others, left out what is below e^-goal of the level."""
+        """The F_j among these others, without terms below e^-goal of the level."""
         rho, tilted = self.tilted()
         spread = tilted.spread(high, low)
         if 0.5 * spread * tilted.log_rho**2 > _DEEPEST:
@@ -160,7 +161,7 @@ class OneBit:
         if found is None:
             return None
         circle = self.circle(found.size, rho)
-        # h_0 = -(alpha + b) P(S = 0); h_k = alpha P(S = k - 1) where k - 1 are all others.
+        # The extremes: h_0 = -(alpha + b) P(S = 0), and h_k = alpha P(S = k - 1) at k - 1 = others.
         ends = (0, high + low) if self.noise is None else (-_FAR, _FAR)
         return Tails(circle, high, low, found, drift=tilted.drift, ends=ends)
 
@@ -187,9 +188,9 @@ class OneBit:
         return tau, Tilted((shares[0], shares[1]), (rests[0], rests[1]), log_tau, added)
 
     def circle(self, size: int, rho: arb) -> Circle:
-        """Of M points; data sets of about the same variance share it."""
+        """The circle with ``size`` points; data sets with about the same variance share it."""
         if size not in self._circles:
-            # Any radius of at least 1 serves: an exact one, where a ball may reach below 1.
+            # Any radius >= 1 is valid; take an exact number, as a ball may reach below 1.
             exact = arb.max(arb(rho.mid()), arb(1))
             if len(self._circles) >= _KEPT:
                 self._circles.clear()
@@ -203,15 +204,15 @@ class Tails:
     Parameters
     ----------
     circle : Circle
-        The points.
+        The points of the transform.
     high, low : int
-        Others of both kinds.
+        Number of others of each kind.
     found : Plan
-        How many points, and where tails are bounded.
+        How many points, and where the tails are bounded.
     drift : float
-        Mean of the noise under the tilt, about.
+        An estimate of the noise's mean under the tilt.
     ends : (int, int)
-        The largest F_j is not outside of these j.
+        A range that contains a j with the largest F_j.
     """
 
     def __init__(
@@ -254,7 +255,7 @@ class Tails:
         return self.value(k - 1) - self.value(k)
 
     def threshold(self) -> int:
-        """About the J of the largest F_J: by halving, from the signs of midpoints."""
+        """An estimate of J, the index of the largest F_J, by bisection on signs of midpoints."""
         middle = round(float(self._mean.mid()) + self._drift)
         middle = min(max(middle, self._least), self._most)
         low, high, reach = middle, middle, 1
@@ -273,7 +274,10 @@ class Tails:
         return low
 
     def largest(self, j: int) -> tuple[arb, arb] | None:
-        """D = F_t + sum_(l < k <= t) (h_k)_+ with h_l < 0 and h_(t+1) > 0 for certain; or None."""
+        """D = F_t + sum_(l < k <= t) (h_k)_+, where h_l < 0 and h_(t+1) > 0 are certain.
+
+        None otherwise.
+        """
         l_end, t = j, j
         for _ in range(_STEPS):
             if l_end <= self._least or self.step(l_end) < 0:

@@ -1,7 +1,7 @@
-"""delta of one-bit reports over all data sets, at any eps; and eps at a delta, both ends.
+"""One-bit reports: delta over all data sets at any eps, and eps at a delta, both ends.
 
-The pair of inputs with the largest and the least probability of a 1 stands for all, in both orders,
-among others that hold one of these two (docs/theory-binary.md, Theorem 3.2). Midpoints propose
+The pair of inputs with the largest and the least probability of a 1, in both orders, among others
+who hold one of these two, is sufficient (docs/theory-binary.md, Theorem 3.2). Midpoints propose
 where a curve crosses a target; every end is an eps at which balls were evaluated.
 """
 
@@ -20,34 +20,34 @@ from shuffledp.propose.solve import Scale, root
 
 __all__ = ["Crossing", "Curve", "Dataset", "Point"]
 
-# The share of the width wanted of eps that a search over all data sets may take of it.
+# Share of the requested width of eps that the search over data sets may use.
 _SHARE = 0.25
-# Beyond it eps is not looked for, and delta is that at it: a floor of delta, if anything.
+# Largest eps that is tried. Beyond it delta is bounded by its value there.
 _LARGEST = 600.0
-# Searches over all data sets for one eps, and steps back to where an end is certain.
+# Most searches over all data sets for one eps, and most steps back to a certain end.
 _TRIES, _BACK = 12, 12
-# eps is looked for from here on; below it 0 is as good.
+# Least eps that is tried; smaller ones are no better than 0.
 _SMALLEST = 1e-12
-# The first search looks for the worst data set, so much more coarsely.
+# The first search, for the worst data set, may be wider by this factor.
 _COARSE = 8.0
-# Floats of log delta agree to that.
+# Relative accuracy of floats of log delta.
 _UNIT = 2.0**-52
-# A step of log eps that shows the slope of log delta.
+# Step of log eps from which the slope of log delta is computed.
 _STEP = 1e-3
-# How near crossings are looked for, in log delta: what floats of it tell. The largest eps below a
-# cap.
+# Tolerance in log delta of a crossing (the accuracy of floats), and the factor to the largest eps
+# below a cap.
 _TOLERANCE, _BELOW = 1e-13, 1.0 - 2.0**-50
 
 
 class Dataset(NamedTuple):
-    """Which order of the two inputs, and how many of the others hold the victim's first one."""
+    """The order of the two inputs, and the number of others who hold the victim's first input."""
 
     way: int
     high: int
 
 
 class Point(NamedTuple):
-    """log delta at an eps, both ends, and the data set that attains the lower one."""
+    """Both ends of log delta at an eps, and the data set that attains the lower end."""
 
     epsilon: float
     log_low: float
@@ -58,7 +58,8 @@ class Point(NamedTuple):
 class Crossing(NamedTuple):
     """An eps that is certified for its side; 0 or inf where none was found.
 
-    ``width``: (that)/(an eps of the other side) - 1, of an upper end; ``point``: what it rests on.
+    ``width``: of an upper end, its ratio to an eps certified for the lower side, less 1. ``point``:
+    the evaluation behind the eps.
     """
 
     epsilon: float
@@ -72,13 +73,13 @@ class Curve:
     Parameters
     ----------
     bits : Bits
-        The two laws.
+        The laws of the bit under the two inputs.
     n : int
         Users, the victim included.
     noise : NoiseLaw, optional
-        What is added to the number of ones.
+        The noise added to the number of ones.
     more_bits : int
-        Beside the working precision that n asks for.
+        Bits beyond the working precision for n.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Curve:
         self.bits, self.n, self.noise = bits, n, noise
         self._precision = OneBit.precision(n - 1) + more_bits
         low, high = bits.inputs
-        # The second order is the mirror image of the first where laws are mirrored.
+        # If the laws are mirror images, the second order is the mirror image of the first.
         self._orders = [(high, low)] if bits.mirrored else [(high, low), (low, high)]
         self._made: dict[tuple[int, float], OneBit] = {}
         self._values: dict[tuple[int, int, float], Ends] = {}
@@ -97,7 +98,7 @@ class Curve:
     # ------------------------------------------------------------------------------- values
 
     def of_dataset(self, held: Dataset, epsilon: float) -> Ends:
-        """Both ends of log delta of one data set."""
+        """Both ends of log delta for one data set."""
         key = (held.way, held.high, epsilon)
         if key not in self._values:
             with ctx.workprec(self._precision):
@@ -106,9 +107,9 @@ class Curve:
         return self._values[key]
 
     def of_order(self, x0: Any, held: int, epsilon: float) -> Ends:
-        """The same of a victim's first input, and how many of the others hold it."""
+        """Both ends of log delta, given the victim's first input and how many others hold it."""
         if self.bits.mirrored and x0 == self.bits.inputs[0]:
-            # The mirror image: the other input, and as many who hold that one.
+            # The mirror image: the other input, with as many users who hold it.
             return self.of_dataset(Dataset(0, held), epsilon)
         way = next(i for i, order in enumerate(self._orders) if order[0] == x0)
         return self.of_dataset(Dataset(way, held), epsilon)
@@ -126,13 +127,13 @@ class Curve:
         Parameters
         ----------
         epsilon : float
-            eps >= 0.
+            eps >= 0 in nats.
         width : float
-            How far apart the ends may be.
+            Requested distance of the two ends.
         enough : float
-            The upper end need not be below this.
+            The upper end need not be computed below this log delta.
         given_up : float
-            Once the lower end is above this, the upper one does not matter.
+            Once the lower end exceeds this, the upper end does not matter.
         """
         key = (epsilon, width, enough, given_up)
         if key not in self._points:
@@ -158,7 +159,7 @@ class Curve:
         return best
 
     def _starts(self, way: int) -> Iterable[int]:
-        """Worst data sets of other eps, from which a search may start."""
+        """Worst data sets at the last eps, as starts of the search."""
         return {p.held.high for p in list(self._points.values())[-2:] if p.held.way == way}
 
     def _one(self, way: int, epsilon: float) -> OneBit:
@@ -174,7 +175,7 @@ class Curve:
         return self._made[key]
 
     def alike(self, epsilon: float) -> float:
-        """About log delta where all others hold the same value."""
+        """An estimate of log delta from data sets in which all others hold the same value."""
         return max(self.of_dataset(held, epsilon).log_low for held in self._simple())
 
     def _simple(self) -> list[Dataset]:
@@ -182,7 +183,7 @@ class Curve:
         return [Dataset(way, high) for way in range(len(self._orders)) for high in ends]
 
     def named(self, held: Dataset) -> dict[str, Any]:
-        """x0, x1 and what the others hold, of a data set."""
+        """The witness of a data set: x0, x1 and what the others hold."""
         x0, x1 = self._orders[held.way]
         others = [[x0, held.high], [x1, self.n - 1 - held.high]]
         return {"x0": x0, "x1": x1, "others": others}
@@ -197,14 +198,17 @@ class Curve:
         log_target : float
             log of the target delta.
         rtol : float
-            About how near the crossing, relatively.
+            Requested relative distance from the crossing.
         cap : float
-            eps by a pure guarantee, or inf.
+            eps of a pure guarantee in nats, or inf.
         """
         return self._both(log_target, rtol, cap)[1]
 
     def lower(self, log_target: float, *, rtol: float, cap: float) -> Crossing:
-        """An eps at which some data set has a delta of at least the target: as ``upper``."""
+        """An eps at which some data set's delta is at least the target.
+
+        Parameters as in ``upper``.
+        """
         return self._both(log_target, rtol, cap)[0]
 
     def _both(self, log_target: float, rtol: float, cap: float) -> tuple[Crossing, Crossing]:
@@ -239,13 +243,13 @@ class Curve:
             if missing <= 0.0:
                 apart = point / best.epsilon - 1.0 if best.epsilon > 0.0 else math.inf
                 return best, Crossing(point, apart, seen)
-            # Another data set is worse, or bounds are not close enough.
+            # Another data set is worse, or the bounds are not close enough.
             worse = seen.log_low >= log_target
             room = 2.0 * width if worse else 2.0 * room + 1.1 * missing
         return best, Crossing(math.inf, math.inf, seen)
 
     def _trivial(self, log_target: float, top: float) -> tuple[Crossing, Crossing] | None:
-        """Where delta is below the target at once, or, where a bit tells the value, for ever."""
+        """The ends if eps near 0 meets the target, or if a bit tells the value and no eps does."""
         seen = self.alike(_SMALLEST)
         if seen < log_target:
             at = self.point(_SMALLEST, width=1.0, enough=log_target)
@@ -259,19 +263,19 @@ class Curve:
 
     @property
     def tells(self) -> bool:
-        """Whether one of the bits is sent under one of the inputs alone."""
+        """Whether a bit is sent under only one of the inputs, and so reveals it."""
         laws = [self.bits.law(x) for x in self.bits.inputs]
         return any(law.zero.is_zero() or law.one.is_zero() for law in laws)
 
     @property
     def rarest(self) -> float:
-        """The least of P(0) and P(1) over both inputs, about."""
+        """An estimate of the least of P(0) and P(1) over both inputs."""
         with ctx.workprec(64):
             laws = [self.bits.law(x) for x in self.bits.inputs]
             return min(float(p.mid()) for law in laws for p in (law.share, law.rest))
 
     def _last(self, held: Dataset, goal: float, near: float, cap: float) -> float:
-        """Almost the largest eps at which a data set's delta is at least the goal; 0 if none."""
+        """An eps just below the largest at which the set's delta reaches the goal; 0 if none."""
         top = min(cap, _LARGEST)
 
         def value(epsilon: float) -> float:
@@ -287,7 +291,7 @@ class Curve:
         return 0.0
 
     def _normal(self, log_target: float, top: float) -> float:
-        """About the crossing by the central limit theorem, all others holding the same value."""
+        """An estimate of the crossing by the central limit theorem, all others alike."""
         with ctx.workprec(64):
             low, high = (float(self.bits.law(x).share.mid()) for x in self.bits.inputs)
         room = max(min(high * (1.0 - high), low * (1.0 - low)), 1.0 / self.n)
@@ -298,12 +302,12 @@ class Curve:
         return min(max(found, _SMALLEST), 0.5 * top)
 
     def _width(self, epsilon: float, rtol: float, cap: float) -> float:
-        """How far apart both ends of log delta may be for eps to be known to rtol."""
-        # Next to eps = 0 delta hardly moves with log eps: no narrower than its own rtol.
+        """The width of log delta at which eps is known to rtol."""
+        # Near eps = 0, delta hardly depends on log eps: the width need not be below its own rtol.
         return _SHARE * rtol * max(self._slope(epsilon, cap), 1.0)
 
     def _slope(self, epsilon: float, cap: float) -> float:
-        """About -d log delta by place at an eps."""
+        """An estimate of -d log delta by place on the scale, at an eps."""
         top = min(cap, _LARGEST)
         if not 0.0 < epsilon < top:
             return 1.0
@@ -314,12 +318,12 @@ class Curve:
 
 
 def _crossing(value: Callable[[float], float], target: float, start: float, top: float) -> float:
-    """About the eps in (0, top) at which a falling value is the target."""
+    """An estimate of the eps in (0, top) at which a decreasing function meets the target."""
     start = min(start, top * _BELOW)
     return root(value, target, start, Scale(top), tolerance=_TOLERANCE).epsilon
 
 
 def _larger(first: Point, second: Point) -> Point:
-    """The point with the larger lower end, and the larger of both upper ends."""
+    """The point with the larger lower end, and the larger of the two upper ends."""
     chosen = first if first.log_low >= second.log_low else second
     return chosen._replace(log_high=max(first.log_high, second.log_high))

@@ -1,7 +1,7 @@
-"""Pairs: the laws of one message under two inputs of the victim, against a reference, in balls.
+"""Pairs: the laws of one message under the victim's two inputs, with a reference, in balls.
 
-delta(eps) = (1/n) E (G_1 + ... + G_n)_+ + (mass that P has beyond e^eps Q where the reference has
-none), with G = (P - e^eps Q)/reference under the reference (docs/theory.md, section 2).
+delta(eps) = (1/n) E (G_1 + ... + G_n)_+ + (mass of P above e^eps Q where the reference has none),
+with G = (P - e^eps Q)/reference under the reference (docs/theory.md, section 2).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from shuffledp.ball.outputs import Law, OutputClass
 
 __all__ = ["Atoms", "End", "Gains", "LawPair", "Laws", "Pair", "Rough"]
 
-# log of the probability beyond a first cut, of laws that are cut off; cuts are multiples of it, so
-# that one law serves many eps.
+# log of the mass beyond the first cut of an unbounded law. Other cuts are multiples of it, so that
+# one law serves many eps.
 _CUT = -16.0
-# log of what may be cut off where only an estimate is made.
+# log of the mass that may be cut off for an estimate.
 _DEEP = -80.0
 
 End = Literal["both", "upper", "lower"]
@@ -38,12 +38,12 @@ class Atoms(NamedTuple):
 
 
 class Laws:
-    """The laws of some inputs, each made once at its precision and cut.
+    """The laws under some inputs, made once for each precision and cut.
 
     Parameters
     ----------
     make : callable
-        log of the probability that may be cut off -> classes of outputs, at the working precision.
+        log of the mass that may be cut off -> classes of outputs, at the working precision.
     """
 
     def __init__(self, make: Callable[[float], Law]) -> None:
@@ -59,7 +59,7 @@ class Laws:
             if (ctx.prec, cut, swapped) in self._made:
                 return self._made[ctx.prec, cut, swapped]
         law = [_exchanged(c) for c in self(log_cut)] if swapped else self._make(log_cut)
-        # A law of which nothing is cut off is the same at every cut.
+        # A law with nothing cut off is the same at every cut.
         cut = log_cut if any(c.beyond for c in law) else None
         self._made[ctx.prec, cut, swapped] = law
         return law
@@ -71,8 +71,8 @@ class Rough(NamedTuple):
     Attributes
     ----------
     masses, gains : arrays of the same size.
-    surplus : the sum of the masses less 1, more exactly than the sum of floats.
-    seen : what is added to delta.
+    surplus : the sum of the masses less 1, more exact than the sum of the floats.
+    seen : a term added to delta.
     """
 
     masses: Floats
@@ -82,14 +82,14 @@ class Rough(NamedTuple):
 
 
 class Gains(NamedTuple):
-    """What one eps needs of a pair.
+    """What a profile needs of a pair at one eps.
 
     Attributes
     ----------
-    above, below : laws of one gain: E (sum)_+ is at most that of the first, at least that of the
-        second. Of a finite law they are the same object; of an end that was not asked for, None.
-    seen : a ball whose ends are added to delta in full: mass where the reference has none, and
-        what outputs that were cut off can change.
+    above, below : laws of one gain. E (sum)_+ is at most that of the first and at least that of the
+        second. They are one object for a finite law; an end that was not requested is None.
+    seen : a ball whose ends are added to delta: mass where the reference has none, and the effect
+        of outputs that were cut off.
     """
 
     above: Atoms | None
@@ -98,11 +98,11 @@ class Gains(NamedTuple):
 
 
 class Pair(Protocol):
-    """A value that makes, at the working precision, the law of one message's gain."""
+    """A pair of laws that makes, at the working precision, the law of one message's gain."""
 
     @property
     def n(self) -> int:
-        """Messages in the shuffle, the victim's included."""
+        """Number of messages in the shuffle, the victim's included."""
         ...
 
     def swap(self) -> Pair:
@@ -110,40 +110,40 @@ class Pair(Protocol):
         ...
 
     def gains(self, eps: arb, log_error: float, end: End = "both", guess: float = 0.0) -> Gains:
-        """The law of the gain at eps, where log delta is about ``guess``.
+        """The law of the gain at eps, where log delta is near ``guess``.
 
-        delta may be off by about e^log_error at either end.
+        Each end of delta may be wrong by about e^log_error.
         """
         ...
 
     def in_floats(self, epsilon: float) -> Rough:
-        """About the law of the gain at eps."""
+        """An estimate of the law of the gain at eps."""
         ...
 
     @property
     def one_law(self) -> bool:
-        """Whether `gains` has one law for both ends."""
+        """Whether `gains` gives the same law for both ends."""
         ...
 
     def fingerprint(self) -> Hashable:
-        """Equal only where all that `gains` returns is equal, at the working precision."""
+        """A key, equal only if all that `gains` returns at the working precision is equal."""
         ...
 
     def log_floor(self) -> float:
-        """Lower bound of log delta at every eps: outputs that only P can give."""
+        """Lower bound of log delta at every eps, from outputs that only P can give."""
         ...
 
 
 @dataclass(frozen=True)
 class LawPair:
-    """A pair of finitely many classes of outputs.
+    """A pair of laws with finitely many classes of outputs.
 
     Attributes
     ----------
     name : hashable
-        What the law is of; equal names are equal laws.
+        A key of the law; equal names mean equal laws.
     n : int
-        Messages in the shuffle.
+        Number of messages in the shuffle.
     law : Laws
         Classes of outputs, with their masses under x0, x1 and, in a data set, x2.
     against : {"blanket", "input"}
@@ -159,7 +159,7 @@ class LawPair:
     swapped: bool = False
 
     def swap(self) -> LawPair:
-        """The other direction."""
+        """The pair in the other direction."""
         return replace(self, swapped=not self.swapped)
 
     def classes(self, log_cut: float = _CUT) -> Law:
@@ -167,39 +167,39 @@ class LawPair:
         return self.law(log_cut, swapped=self.swapped)
 
     def in_floats(self, epsilon: float) -> Rough:
-        """The law in floats."""
+        """The law of the gain in floats."""
         atoms, seen = self._made_at(arb(epsilon), _DEEP)
         masses, gains = (np.array([float(x) for x in row]) for row in atoms)
         return Rough(masses, gains, float(total(atoms.masses) - 1), float(seen.upper()))
 
     def gains(self, eps: arb, log_error: float, end: End = "both", guess: float = 0.0) -> Gains:
-        """By the definition; a smaller error is a law that is cut off farther out."""
+        """The law by its definition; a smaller error cuts it off farther out."""
         del end, guess
         atoms, seen = self._made_at(eps, log_error)
         return Gains(atoms, atoms, seen)
 
     def _made_at(self, eps: arb, log_error: float) -> tuple[Atoms, arb]:
-        # Of Q what is cut off counts e^eps times.
+        # Mass of Q that is cut off counts e^eps times.
         log_cut = _CUT * max(math.ceil((log_error - float(eps)) / _CUT), 1)
         made = _GAINS[self.against](self.classes(log_cut), eps)
         return _merged(made), made.outside
 
     @property
     def one_law(self) -> bool:
-        """The law itself."""
+        """True: the law itself serves both ends."""
         return True
 
     def fingerprint(self) -> Hashable:
-        """All balls of the law, in any order of its classes."""
+        """All balls of the law, in an order that does not depend on that of its classes."""
         law = self.classes()
         if any(c.beyond for c in law):
-            return self.name, self.n, self.against, self.swapped  # other cuts make other classes
+            return self.name, self.n, self.against, self.swapped  # the classes depend on the cut
         rows = [tuple(map(_numbers, (c.blanket, *c.probability, *(c.level or ())))) for c in law]
         return self.n, self.against, tuple(sorted(rows))
 
     @property
     def has_outside(self) -> bool:
-        """Whether there are outputs of the victim that the reference does not have."""
+        """Whether the victim has outputs that the reference does not have."""
         with ctx.workprec(precision_for(self.n)):
             return any(
                 self._reference(c).is_zero() and any(not p.is_zero() for p in c.probability[:2])
@@ -211,7 +211,7 @@ class LawPair:
         return c.blanket if self.against == "blanket" else c.probability[2]
 
     def log_floor(self) -> float:
-        """Of classes that neither Q nor the reference can give."""
+        """log of P's mass on classes that neither Q nor the reference can give, rounded down."""
         floor = arb(0)
         for c in self.classes():
             if not c.beyond and self._reference(c).is_zero() and c.probability[1].is_zero():
@@ -241,7 +241,7 @@ def _exchanged(c: OutputClass) -> OutputClass:
 
 
 def _merged(law: GainLaw) -> Atoms:
-    """Atoms of the law; those of gain exactly 0 are one."""
+    """Atoms of the law; those with gain exactly 0 are merged."""
     masses, gains, zero = [], [], arb(0)
     for mass, gain in zip(law.weight, law.gain, strict=True):
         if gain.is_zero():
@@ -256,5 +256,5 @@ def _merged(law: GainLaw) -> Atoms:
 
 
 def _numbers(x: arb) -> tuple[str, str]:
-    """A ball, exactly."""
+    """Midpoint and radius of a ball, exactly."""
     return str(x.mid().man_exp()), str(x.rad().man_exp())

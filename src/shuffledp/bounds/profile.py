@@ -1,4 +1,4 @@
-"""Profile: log delta(eps) of one pair, certified at both ends."""
+"""Privacy profile: log delta(eps) of one pair of laws, certified at both ends."""
 
 from __future__ import annotations
 
@@ -20,40 +20,43 @@ from shuffledp.propose.saddle import Array, Part, Sum
 
 __all__ = ["LARGEST_EPSILON", "LOOSE", "Profile"]
 
-# The largest eps that is looked at; delta only falls in eps. e^300 is far from the largest float.
+# Largest eps that is evaluated; delta does not increase in eps. e^300 is far below the largest
+# float.
 LARGEST_EPSILON = 300.0
-# Relative width of delta that decides where nothing sharper is asked for.
+# Relative width of delta of a bracket, where none is requested.
 LOOSE = 3e-2
-# Count vectors that are enumerated rather than integrated: some milliseconds.
+# Number of count vectors up to which they are enumerated in place of an integral: some
+# milliseconds.
 _FEW_COUNTS = 2_000
-# Variance of the count of two atoms up to which the binomial sum takes less than an integral:
-# a thousand terms for each standard deviation's worth of ten.
+# Variance of the count of two atoms up to which the binomial sum is faster than an integral: ten
+# standard deviations have some thousand terms.
 _DIRECT = 200_000.0
-# A bracket this much wider than asked for is tried again with what it says of delta.
+# A bracket this many times wider than requested is repeated with its own value of delta as the
+# guess; most repetitions.
 _MISSED, _TRIES = 3.0, 5
-# Brackets of log delta are far from a target at this distance.
+# Distance in log delta at which a bracket counts as far from a target.
 _FAR = 0.3
-# With a guess as near as this to the one before, a bracket would be the same.
+# If the new guess is this near to the last one, the bracket would be the same.
 _SAME_GUESS = 0.1
-# Contours that are tried for one sum; one that misses its width by e^x is made finer by e^(x/2),
-# x at most the second.
+# Most contours tried for one sum. One that misses its width by e^x is refined by e^(x/2), with x at
+# most the second number.
 _CONTOURS, _MOST_FINER = 6, 6.0
-# Work in nodes times atoms of a first contour, and of those after it: about .1 and .6 seconds.
-# Where the first one is too much work it is tried with so much more smoothing, and where that is
-# too much, too, with so much more of its error, in logs.
+# Largest work, in nodes times atoms, of the first contour and of later ones: about 0.1 and 0.6
+# seconds. If the first contour exceeds it, its smoothing is multiplied by _ROUGHER; if it still
+# does, its log error grows by _LOOSER.
 _CHEAP, _DEAR, _ROUGHER, _LOOSER = 1.5e6, 1e7, 8.0, 4.0
-# Where an integral is too much work it is asked for again this much wider, with fewer cells.
+# If an integral exceeds the largest work, it is requested this much wider, with fewer cells.
 _COARSER = 16.0
 _UNKNOWN = LogInterval(-math.inf, math.inf)
-# Where n E G and n E G_+ are this near, relatively, an estimate is either of them.
+# If n E G and n E G_+ agree to this relative accuracy, an estimate uses either.
 _SAME = 1e-9
 _NO_FLOATS = "ratios of probabilities that are no floats: wanted noise that is not so narrow"
-# Layers that weigh less than this against the width asked for are bounded by Chernoff's method.
+# Layers below this share of the requested width are bounded by Chernoff's method.
 _NEGLIGIBLE = 1e-2
 
 
 class _Sorted(NamedTuple):
-    """A law of gains in order, in balls and in floats."""
+    """A law of gains in ascending order, in balls and in floats."""
 
     atoms: Atoms
     masses: Array
@@ -70,21 +73,21 @@ class _Sorted(NamedTuple):
         return cls(atoms, masses, gains, float(total(atoms.masses) - 1))
 
     def is_direct(self, n: int) -> bool:
-        """Whether a sum over counts is taken."""
+        """Whether E (sum)_+ is computed by a sum over counts."""
         size = self.masses.size
         if size == 2 and n * float(self.masses.prod()) < _DIRECT:
             return True
         return _vectors(n, size) <= _FEW_COUNTS
 
 
-# Estimates take gains beyond it as it: sums of squares of larger ones are no floats.
+# Estimates lower larger gains to this value: sums of their squares would overflow.
 _LARGEST_GAIN = 1e140
 
 
 def _log_expectation(
     masses: Array, gains: Array, n: int, surplus: float
 ) -> tuple[float, list[int]]:
-    """About log E (sum of n)_+ of a sorted law, and where to cut it."""
+    """An estimate of log E (sum of n)_+ of a sorted law, and where to cut it into layers."""
     if not gains.size or gains[-1] <= 0.0:
         return -math.inf, []
     if n == 1:
@@ -101,22 +104,22 @@ def _log_expectation(
 
 
 def _vectors(n: int, atoms: int) -> int:
-    """How many count vectors there are; of many draws or atoms any number above the limit."""
+    """Number of count vectors; any number above the limit where it is surely exceeded."""
     return math.comb(n + atoms - 1, atoms - 1) if n + atoms < _FEW_COUNTS else _FEW_COUNTS + n
 
 
 class Profile:
-    """delta(eps) = (1/n) E (G_1 + ... + G_n)_+ + seen of one pair in one direction.
+    """delta(eps) = (1/n) E (G_1 + ... + G_n)_+ + seen for one pair in one direction.
 
-    (docs/theory.md, section 2.) An answer is a function of the pair, eps and the width asked for:
-    what is kept saves time and changes no bit.
+    (docs/theory.md, section 2.) An answer is a function of the pair, eps and the requested width:
+    caches save time and change no bit.
 
     Parameters
     ----------
     pair : Pair
         The laws of one message.
     more_bits : int
-        Bits beyond the working precision.
+        Bits beyond the usual working precision.
     """
 
     def __init__(self, pair: Pair, *, more_bits: int = 0) -> None:
@@ -129,12 +132,12 @@ class Profile:
         return partial(Profile, more_bits=self._more_bits), (self.pair,)
 
     def fingerprint(self) -> Hashable:
-        """Equal only for pairs of which every answer is the same."""
+        """A key that is equal only for pairs with the same answers."""
         with ctx.workprec(self._bits):
             return self.pair.fingerprint()
 
     def log_floor(self) -> float:
-        """Lower bound of log delta(eps) at every eps: outputs that only P can give."""
+        """Lower bound of log delta(eps) at every eps, from outputs that only P can give."""
         with ctx.workprec(self._bits):
             return self.pair.log_floor()
 
@@ -156,11 +159,11 @@ class Profile:
         width : float
             Requested relative width of delta.
         end : {"both", "upper", "lower"}
-            Which end is wanted; the other one may be infinite.
+            The end that is wanted; the other one may be infinite.
         target : float, optional
-            A log delta that is looked for: a bracket that is far from it may be as wide as that.
+            The log delta of interest: a bracket far from it may be as wide as the distance.
         off : float
-            By how much log delta seems to be above its estimate.
+            The amount by which log delta seems to exceed its estimate.
         """
         if epsilon > LARGEST_EPSILON:
             return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
@@ -179,7 +182,7 @@ class Profile:
         return self._found[asked]
 
     def rough_log_delta(self, epsilon: float) -> float:
-        """About log delta(eps): a proposal, not certified."""
+        """An estimate of log delta(eps) in floats, not certified."""
         epsilon = min(epsilon, LARGEST_EPSILON)
         if epsilon not in self._estimates:
             with ctx.workprec(self._bits):
@@ -187,7 +190,7 @@ class Profile:
         return self._estimates[epsilon]
 
     def variance(self) -> float:
-        """About the variance of one gain at eps = 0 over n: the start of a search."""
+        """An estimate of the variance of one gain at eps = 0 over n, to start a search of eps."""
         with ctx.workprec(self._bits):
             law = self.pair.in_floats(0.0)
         return float(law.masses @ (law.gains * law.gains)) / self.pair.n
@@ -209,7 +212,7 @@ class Profile:
     def _bracket(
         self, epsilon: float, width: float, end: End, target: float | None, off: float
     ) -> tuple[LogInterval, bool]:
-        """The ends, and whether they are wider than asked as they are far from the target."""
+        """The ends, and whether they stay wider than requested because the target is far away."""
         guess, best, far = self.rough_log_delta(epsilon) + off, _UNKNOWN, False
         for _ in range(_TRIES):
             try:
@@ -229,10 +232,10 @@ class Profile:
     def _at(
         self, epsilon: float, guess: float, width: float, end: End
     ) -> tuple[LogInterval, LogInterval]:
-        """The ends of log delta, which is about `guess`; and the bracket that shows how near.
+        """The ends of log delta, which is near `guess`, and the bracket that shows how near.
 
-        Where one end is wanted this is the bracket of its law alone, which says nothing of delta at
-        its other end.
+        If one end is wanted, that bracket is the one of its law alone. It says nothing of delta at
+        the other end.
         """
         log_error = guess + math.log(width) if guess > -math.inf else _DEEPEST
         made, n = self.pair.gains(arb(epsilon), log_error - 3.0, end, guess), self.pair.n
@@ -248,7 +251,7 @@ class Profile:
         return log_interval(low, high), log_interval(both[0][0], both[-1][1])
 
     def _expectation(self, atoms: Atoms, log_error: float) -> tuple[arb, arb]:
-        """Ends of E (sum)_+ of one law; never outside of n E G <= E (sum)_+ <= n E G_+."""
+        """Both ends of E (sum)_+ of one law, limited by n E G <= E (sum)_+ <= n E G_+."""
         n = self.pair.n
         atoms = _far_lows_raised(atoms, n)
         law, both = _Sorted.of(atoms), list(zip(atoms.masses, atoms.gains, strict=True))
@@ -277,14 +280,14 @@ def _is_far(found: LogInterval, target: float | None) -> bool:
     return max(found.low - target, target - found.high) > max(_FAR, found.width)
 
 
-# log of what may be cut off where nothing is known of delta.
+# log of the mass that may be cut off where log delta has no estimate.
 _DEEPEST = -250.0
 
 
 def _far_lows_raised(law: Atoms, n: int) -> Atoms:
-    """Gains certainly below -n max G are raised to about that (docs/theory.md, Lemma 6.11).
+    """Raise gains certainly below -n max G to about that value (docs/theory.md, Lemma 6.11).
 
-    With one such draw the sum is at most 0 before and after, so E (sum)_+ stays what it is.
+    A sum with one such draw is at most 0 before and after, so that E (sum)_+ does not change.
     """
     top = max((x.upper() for x in law.gains), key=float, default=arb(0))
     floor = (-n * top.max(arb(0))).lower()
@@ -294,7 +297,7 @@ def _far_lows_raised(law: Atoms, n: int) -> Atoms:
 
 
 def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:
-    """Ends of E (sum)_+ by contours, one for each layer of the largest gain."""
+    """Both ends of E (sum)_+ by contours, one for each layer of the largest gain."""
     _, cuts = _log_expectation(law.masses, law.gains, n, law.surplus)
     parts = layers.parts_of(law.masses, law.gains, n, law.surplus, cuts or [law.masses.size])
     low, high = arb(0), _left_out(law.atoms, parts, n)
@@ -306,7 +309,7 @@ def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:
 
 
 def _left_out(atoms: Atoms, parts: Sequence[Part], n: int) -> arb:
-    """What sums of draws below the first layer add to E (sum)_+: 0 where none has a gain > 0.
+    """Contribution to E (sum)_+ of sums below the first layer; 0 if they have no gain > 0.
 
     Raises
     ------
@@ -325,7 +328,7 @@ def _left_out(atoms: Atoms, parts: Sequence[Part], n: int) -> arb:
 
 
 def _of_part(atoms: Atoms, proposed: Sum, n: int, log_error: float) -> tuple[arb, arb]:
-    """Ends of one layer's share of E (sum of n draws)_+."""
+    """Both ends of one layer's contribution to E (sum of n draws)_+."""
     part = proposed.parts[0]
     size = part.masses.size
     usual = size - part.rare
@@ -335,7 +338,7 @@ def _of_part(atoms: Atoms, proposed: Sum, n: int, log_error: float) -> tuple[arb
         rare = Draws(atoms.masses[usual:size], atoms.gains[usual:size], n)
         summand = AtLeastOne(draws, rare)
         alpha = arb(proposed.alpha)
-        # y_+ <= e^(alpha y - 1)/alpha: enough where this layer hardly counts.
+        # y_+ <= e^(alpha y - 1)/alpha: sufficient if this layer hardly counts.
         bound = (summand.log_moment(alpha) - 1).exp() / alpha
         if alpha > 0 and bound <= arb(log_error).exp() * _NEGLIGIBLE:
             return arb(0), bound.upper()
@@ -343,10 +346,11 @@ def _of_part(atoms: Atoms, proposed: Sum, n: int, log_error: float) -> tuple[arb
 
 
 def _by_contours(summand: Summand, proposed: Sum, log_error: float) -> tuple[arb, arb]:
-    """Ends of E (sum)_+, about e^log_error apart or as near as bounded work makes them.
+    """Both ends of E (sum)_+, apart by about e^log_error or as near as bounded work allows.
 
-    Smoothing costs h^2/2 times the density at 0, which is not that of a normal sum where large
-    gains decide: a first contour tells it, a coarse one where that of the normal sum is dear.
+    Smoothing costs h^2/2 times the density at 0. Where large gains decide, that density is not a
+    normal sum's, and a first contour estimates it: a coarse one where the normal sum's contour is
+    too much work.
 
     Raises
     ------
@@ -361,7 +365,7 @@ def _by_contours(summand: Summand, proposed: Sum, log_error: float) -> tuple[arb
             ends = expect([summand], contour, work=work)
         except NotCertified:
             if reached == math.inf:
-                # Then with more of everything left out.
+                # Also leave out more of the nodes and of the tail.
                 times, looser = _ROUGHER, looser + (_LOOSER if times == _ROUGHER else 0.0)
             elif (times := 2.0 * times) >= reached:
                 break

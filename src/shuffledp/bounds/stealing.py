@@ -3,9 +3,9 @@
     delta <= tail + lost_0 + max over labels of [J(c, d) + lost],
     tail = (1 - |beta|)^(n-1) int (1 - s) g_+,
 
-with g = R_x0 - e^eps R_x1, the reservoir beta = share B, whose gains s g/beta have the law c, and
-the labelled part t = R_x - share hidden, whose gains (1 - s) g/t, and what is left over at gain 0,
-have the law d. Share, s, alpha, h and step are free: any are valid, and floats propose them.
+with g = R_x0 - e^eps R_x1. The reservoir beta = share B has the gains s g/beta, with the law c. The
+labelled part t = R_x - share hidden has the gains (1 - s) g/t; with the left-over at gain 0 it has
+the law d. Share, s, alpha, h and step are free: any are valid, and floats propose them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shuffledp.kernel.positive_sum import (
 
 __all__ = ["Numbers", "check_question", "log_delta"]
 
-# Cases with the same numbers from which on they are looked at together first.
+# Number of cases with the same free numbers from which on they are bounded together first.
 _MANY = 6
 
 
@@ -43,29 +43,29 @@ def log_delta(
     enough: float = -math.inf,
     finer: int = 1,
 ) -> float:
-    """A float certainly not below log of the bound; any up to ``enough`` where it is no more.
+    """log of the bound, rounded up to a float; ``enough`` if the bound is certainly at most that.
 
     Parameters
     ----------
     cases : sequence of Case
-        All pairs of the victim's inputs that have to be looked at.
+        All pairs of the victim's inputs that have to be bounded.
     numbers : sequence of Numbers
-        One set for each of them.
+        Free numbers of each case.
     n : int
-        Users, the victim included, n >= 2.
+        Number of users, the victim included, n >= 2.
     epsilon : float
         eps >= 0 in nats.
     enough : float
-        What is certainly no more than that, in logs, need not be told any sharper.
+        A log delta: a bound at most this is not computed any more sharply.
     finer : int
-        Divides the step of all sums.
+        Divisor of the step of all sums.
 
     Raises
     ------
     ParameterError
-        For numbers out of range, or of the wrong count.
+        If numbers are out of range or not one set for each case.
     NotCertified
-        Where a sum would have too many nodes.
+        If a sum would have too many nodes.
     """
     check_question(n, epsilon)
     if len(cases) != len(numbers):
@@ -79,14 +79,14 @@ def log_delta(
     if shared is not None and isinstance(cases, InputCases):
         others = set(range(len(numbers))).difference(alone)
         _checked(shared, cases[min(others)])
-        # Pairs whose bound is certainly no larger than one that has to be paid anyhow.
+        # Leave out pairs whose bound is certainly no larger than one that counts anyhow.
         left = sorted(others - cases.surely_met(shared, n, epsilon, target.max(worst)))
         worst = worst.max(_worst(cases, numbers, left, n, grow, finer, target.max(worst)))
     return enough if worst <= target else float_above(worst.log())
 
 
 def check_question(n: int, epsilon: float, *, fewest: int = 2) -> None:
-    """ParameterError unless there are that many users and eps is finite and >= 0."""
+    """Raise ParameterError unless n >= ``fewest`` and eps is finite and >= 0."""
     if n < fewest:
         raise ParameterError(f"n = {n}: wanted at least {fewest} users")
     if not (math.isfinite(epsilon) and epsilon >= 0.0):
@@ -94,7 +94,7 @@ def check_question(n: int, epsilon: float, *, fewest: int = 2) -> None:
 
 
 def _shared(numbers: Sequence[Numbers]) -> Numbers | None:
-    """Numbers that so many cases have that it is worth looking at all of these at once."""
+    """Free numbers common to so many cases that bounding these together pays; else None."""
     counts: dict[int, int] = {}
     for free in numbers:
         counts[id(free)] = counts.get(id(free), 0) + 1
@@ -111,13 +111,13 @@ def _worst(
     finer: int,
     target: arb,
 ) -> arb:
-    """The largest bound of some cases; any up to the target where it is no more."""
+    """The largest bound of some cases, computed only as far as it exceeds the target."""
     found: list[_Open] = []
     for i in which:
         free = _checked(numbers[i], cases[i])
         found += _Stolen(cases[i], free, n, grow, finer).open_labels(target)
     worst = arb(0)
-    # The order decides the time alone.
+    # The order affects only the time.
     for one in sorted(found, key=lambda one: -float(one.rough.mid())):
         met = target.max(worst)
         if not one.rough <= met:
@@ -126,14 +126,14 @@ def _worst(
 
 
 class _Open(NamedTuple):
-    """A label whose bound by Chernoff is not enough, and a sharper one if that is."""
+    """A label whose Chernoff bound does not suffice, with a function for a sharper bound."""
 
     rough: arb
     sharp: Callable[[arb], arb]
 
 
 class _Stolen:
-    """The bound of one pair at its free numbers."""
+    """The bound of one pair of inputs at its free numbers."""
 
     def __init__(self, case: Case, free: Numbers, n: int, grow: arb, finer: int) -> None:
         self._case, self._n, self._grow = case, n, grow
@@ -148,12 +148,12 @@ class _Stolen:
         self._last_stolen: tuple[Row, Row, Row] = ((), (), ())
 
     def open_labels(self, met: arb) -> list[_Open]:
-        """Bounds by Corollary 3.2 of all labels, those that are certainly met left out."""
+        """Labels whose bound by Corollary 3.2 is not certainly at most ``met``."""
         atoms, lost, unhidden = self._reservoir()
         hidden = total(mass for mass, _ in atoms)
         paid = lost + unhidden * (1 - hidden).nonnegative_part() ** (self._n - 1)
         if not atoms:
-            # Nobody hides anything: F = 0, and all is lost.
+            # The reservoir is empty: F = 0, and the whole gain is lost.
             return [_Open(paid, lambda _: paid)]
         c, found = tilted(atoms, self._alpha), []
         for label in self._case.labels:
@@ -165,7 +165,7 @@ class _Stolen:
         return found
 
     def _sharp(self, c: Moments, law: Sequence[Atom], paid: arb) -> Callable[[arb], arb]:
-        """By the first bound that is enough."""
+        """The bound by the first method that suffices."""
         return lambda met: sharpest(
             c,
             tilted(law, self._alpha),
@@ -176,7 +176,10 @@ class _Stolen:
         )
 
     def _reservoir(self) -> tuple[list[Atom], arb, arb]:
-        """beta = share B with the gains s g/beta; what is lost in it; and int (1 - s) g_+."""
+        """The reservoir beta = share B with gains s g/beta; the loss from cut gains.
+
+        Int (1 - s) g_+.
+        """
         case, atoms = self._case, list[Atom]()
         lost, unhidden = arb(0), arb(0)
         gains = self._differences(case.first, case.second)
@@ -190,12 +193,15 @@ class _Stolen:
         if case.beyond is not None:
             join, share, far = self._join[0], self._share[0], arb(case.beyond.upper())
             lost, unhidden = lost + join * far, unhidden + (1 - join) * far
-            # The measure there is between 0 and anybody's mass; its gain was taken out.
+            # The measure there lies between 0 and the mass of any input; its gain was taken out.
             atoms.append((arb(0).union(share * far), arb(0)))
         return atoms, lost, unhidden
 
     def _labelled(self, label: Label, hidden: arb) -> tuple[list[Atom], arb]:
-        """t = R_x - share hidden with the gains (1 - s) g/t, left-over at 0; and what is lost."""
+        """The part t = R_x - share hidden with gains (1 - s) g/t, left-over at 0.
+
+        The loss from cut gains.
+        """
         atoms, lost = list[Atom](), arb(0)
         taken, stolen = self._taken(label.hidden), self._stolen(label.first, label.second)
         for r, h, g in zip(label.other, taken, stolen, strict=True):
@@ -210,14 +216,14 @@ class _Stolen:
         return [*atoms, (rest.nonnegative_part(), arb(0))], lost
 
     def _taken(self, hidden: Row) -> Row:
-        """share hidden; of rows that several labels have once."""
+        """share hidden, computed once for labels with the same row."""
         if self._last_taken[0] is not hidden:
             pairs = zip(hidden, self._numbers(), strict=False)
             self._last_taken = hidden, [share * h for h, (share, _) in pairs]
         return self._last_taken[1]
 
     def _stolen(self, first: Row, second: Row) -> Row:
-        """(1 - s) g; of rows that several labels have once."""
+        """(1 - s) g, computed once for labels with the same rows."""
         if self._last_stolen[0] is not first or self._last_stolen[1] is not second:
             gains = zip(self._differences(first, second), self._numbers(), strict=False)
             found = [(1 - join) * g for g, (_, join) in gains]
@@ -225,16 +231,16 @@ class _Stolen:
         return self._last_stolen[2]
 
     def _numbers(self) -> Iterator[tuple[arb, arb]]:
-        """share and s of each output; the constants again and again."""
+        """share and s of each output; constants are repeated without end."""
         while True:
             yield from zip(self._share, self._join, strict=True)
 
     def _differences(self, first: Row, second: Row) -> Row:
-        """g."""
+        """g = R_x0 - e^eps R_x1 by output."""
         return [p - self._grow * q for p, q in zip(first, second, strict=True)]
 
     def _kept(self, atoms: list[Atom], mass: arb, gain: arb) -> arb | int:
-        """Add an atom with its gain up to the ceiling; what is above it is lost."""
+        """Append an atom with its gain cut at the ceiling; return the loss from the cut."""
         top, lost = self._ceiling, 0
         if top is not None and not gain <= top:
             lost, gain = mass * (gain - top).max(arb(0)), gain.min(top)
@@ -243,7 +249,7 @@ class _Stolen:
 
 
 def _checked(free: Numbers, case: Case) -> Numbers:
-    """The numbers, if they are in range and as many as the case has parts."""
+    """The free numbers; ParameterError unless they are in range and one for each part."""
     count = 1 if case.parts is None else max(case.parts) + 1
     for key, values in (("share", free.share), ("join", free.join)):
         if len(values) != count:

@@ -1,9 +1,9 @@
-"""Label stealing at many eps, as composing rounds asks for it.
+"""Label stealing at many eps, as compositions of rounds need it.
 
-Free numbers are searched at anchors, a fixed sequence of eps, and shared by all eps near one: any
-are valid (docs/theory-stealing.md, Theorem 2.3), so that only the sum is left to do at each eps.
-The anchors are a function of the mechanism and of n alone, and so is the bound at an eps, whatever
-was asked before.
+Free numbers are searched at anchors, a fixed sequence of eps, and shared by all eps near an
+anchor: any numbers are valid (docs/theory-stealing.md, Theorem 2.3), so that only the sum is left
+to evaluate at each eps. Anchors depend on the mechanism and n alone. So does the bound at an eps,
+whatever was evaluated before.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from shuffledp.bounds.stealing_ends import End
 
 __all__ = ["Along"]
 
-# Anchors in deviations of the privacy loss, up to 18, where a normal tail is 1e-72, and from there
-# on by a factor: numbers of an anchor lose less than 1e-3 of log delta half way to the next.
+# Anchors in standard deviations of the privacy loss, up to 18, where a normal tail is 1e-72; beyond
+# that, by a factor. An anchor's numbers lose less than 1e-3 of log delta half way to the next.
 _ANCHORS, _RATIO = (0.4, 0.8, 1.4, 2.2, 3.5, 5.0, 7.0, 9.0, 11.0, 13.0, 15.5, 18.0), 1.15
-# Beyond this eps no bound is looked for: no local guarantee of the range of promise is larger.
+# Largest eps that is tried; local guarantees in the range of promise are smaller.
 _LARGEST = 60.0
-# h alpha of sums at many eps: 2e-4 of log delta.
+# h alpha of the sums at many eps: it costs 2e-4 of log delta.
 _SMOOTHING = 0.02
 
 
 class Plans(Protocol):
-    """What makes and certifies plans: ``Stealing``, or ``IntervalStealing``."""
+    """The interface that makes and certifies plans: ``Stealing`` or ``IntervalStealing``."""
 
     @property
     def deviation(self) -> float:
-        """Of the privacy loss, to first order."""
+        """Standard deviation of the privacy loss, to first order."""
         ...
 
     def searched(self, eps: float) -> tuple[float, list[Any]]:
-        """About log delta at eps, and numbers that were searched for it."""
+        """An estimate of log delta at eps, and the free numbers found by a search there."""
         ...
 
     def moved(self, plans: Sequence[Any], eps: float, about: float) -> list[Any]:
@@ -44,11 +44,11 @@ class Plans(Protocol):
         ...
 
     def numbers(self, plan: Any, smoothest: float) -> Numbers:
-        """A plan's free numbers, and where to sum at them."""
+        """A plan's free numbers, with the line and step of the sums."""
         ...
 
     def certified(self, eps: float, numbers: Sequence[Numbers], about: float) -> End | None:
-        """A certified log delta at these numbers; None where there is none below 1."""
+        """A certified log delta at these numbers; None where it is not below 0."""
         ...
 
 
@@ -58,7 +58,7 @@ class Along:
     Parameters
     ----------
     stealing : Plans
-        The mechanism, and the users.
+        The mechanism among its n users.
     """
 
     def __init__(self, stealing: Plans) -> None:
@@ -67,11 +67,11 @@ class Along:
         self._found: dict[float, End | None] = {}
 
     def rough(self, epsilon: float) -> float:
-        """About log delta at eps >= 0; 0 where there is no bound."""
+        """An estimate of log delta at eps >= 0; 0 where there is no bound."""
         return self._plans(epsilon)[0]
 
     def bounded(self, epsilon: float) -> End | None:
-        """A certified log delta and its numbers; None where there is none."""
+        """A certified log delta and its free numbers; None where there is none."""
         if epsilon not in self._found:
             about, plans = self._plans(epsilon)
             made = {id(plan): plan for plan in plans}
@@ -84,7 +84,7 @@ class Along:
         return self._found[epsilon]
 
     def _plans(self, epsilon: float) -> tuple[float, list[Any]]:
-        """The better numbers of the anchors before and after eps, at eps."""
+        """The better of the numbers of the anchors before and after eps, moved to eps."""
         if not (epsilon < _LARGEST and self._stealing.deviation > 0.0):
             return 0.0, []
         k = _index(epsilon / self._stealing.deviation)
@@ -92,7 +92,7 @@ class Along:
         return min(found, key=lambda one: one[0])
 
     def _from(self, k: int, epsilon: float) -> tuple[float, list[Any]]:
-        """Numbers of one anchor, and about what they give at eps."""
+        """The numbers of one anchor moved to eps, and the log delta estimated there."""
         if k not in self._anchors:
             self._anchors[k] = self._stealing.searched(_anchor(k) * self._stealing.deviation)
         about, plans = self._anchors[k]
@@ -108,7 +108,7 @@ def _anchor(k: int) -> float:
 
 
 def _index(place: float) -> int:
-    """The first anchor that is not below a place."""
+    """Index of the first anchor that is not below a place."""
     if place <= _ANCHORS[-1]:
         return bisect_left(_ANCHORS, place)
     k = len(_ANCHORS) - 1

@@ -1,8 +1,8 @@
-"""What label stealing looks at: pairs of the victim's inputs, and labels of the others.
+"""The cases of label stealing: pairs of the victim's inputs, and labels of the others.
 
-docs/theory-stealing.md, section 5, says which pairs and which inputs of the others are enough; the
-records of the mechanisms say which theorem holds (``ball.record.Others``). All laws here are balls
-at the working precision.
+docs/theory-stealing.md, section 5, says which pairs and which inputs of the others suffice; the
+mechanisms' records (``ball.record.Others``) say which theorem holds. All laws here are balls at the
+working precision.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from shuffledp.bounds.stealing_screen import (
 )
 from shuffledp.errors import NotCertified
 
-# Tilts of pairs that are looked at together, against that of the worst one; and steps, in logs, of
-# eps and of tilts at which products of matrices are made.
+# Tilt for pairs that are bounded together, relative to that of the worst pair; spacing, in logs, of
+# the eps and tilts at which products of matrices are computed.
 _STEEPER, _GRID = 1.2, 0.02
-# A sum of squares so near to what would be enough is not clearly so: eps and delta will move.
+# Safety factor on a sum of squares in estimates, as eps and delta still move.
 _NEARLY = 0.97
 
 __all__ = ["Case", "InputCases", "Label", "Numbers", "cases_of"]
 
 Row = Sequence[arb]
 
-# How far below the delta that is asked for unbounded noise is cut off: e^-25 of delta is lost.
+# Unbounded noise is cut off at e^-25 of the least delta requested.
 _DEEPER = 25.0
-# The log of the least mass at which it is cut off: far below all deltas of the range of promise.
+# The log of the least mass at which noise is cut off: far below all deltas in the range of promise.
 _LEAST_CUT = -3000.0
-# Integers in the range of two-sided geometric noise: more labels would take about a minute.
+# Largest range of integers for two-sided geometric noise: more labels would take about a minute.
 _MOST_SPANNING = 128
 
 
@@ -52,13 +52,13 @@ class Numbers(NamedTuple):
     Attributes
     ----------
     share : tuple of float
-        From 0 to 1, of each part of the outputs, or one for all: the reservoir is share B.
+        From 0 to 1, for each part of the outputs or one for all: the reservoir is share B.
     join : tuple of float
-        From 0 to 1, likewise: s, with which the victim joins it instead of stealing a label.
+        From 0 to 1, likewise: s, with which the victim joins the reservoir and steals no label.
     alpha, smoothing, step : float
-        Of the sum of Theorem 3.1, > 0.
+        Of the sum in Theorem 3.1, > 0.
     ceiling : float, optional
-        Gains above it count as it, the rest as lost (Lemma 4.3).
+        Gains are cut here; the excess is added to the bound (Lemma 4.3).
     """
 
     share: tuple[float, ...]
@@ -77,7 +77,7 @@ class Label(NamedTuple):
     first, second, other : sequence of arb
         Under x0, x1 and the other user's input x.
     hidden : sequence of arb
-        The measure of which a share is taken out for the reservoir: t = R_x - share hidden.
+        The measure of which a share goes to the reservoir: t = R_x - share hidden.
     """
 
     first: Row
@@ -93,17 +93,16 @@ class Case:
     Attributes
     ----------
     blanket, first, second : sequence of arb
-        Masses of the reservoir's outputs under the measure of which it is a share, x0 and x1.
+        Masses of the reservoir's outputs under the measure B, x0 and x1.
     labels : list of Label
-        The types of the others.
+        The labels of the others.
     parts : tuple of int, or None
-        The part of each output, the labels' outputs being the reservoir's: free numbers may be
-        functions of the part (section 5.1). None where they have to be constants (5.2 to 5.8).
+        The part of each output, if labels have the reservoir's outputs: free numbers may then
+        depend on the part (section 5.1). None if they have to be constants (5.2 to 5.8).
     beyond : arb, optional
-        At least the mass that any input has on outputs that are left out of all rows; None if none
-        are.
+        Upper bound of the mass of any input on the outputs left out of all rows; None if none are.
     unbounded : bool
-        Whether likelihood ratios are, so that gains may be cut at a ceiling.
+        Whether likelihood ratios are unbounded, so that gains may be cut at a ceiling.
     """
 
     blanket: Row
@@ -116,19 +115,19 @@ class Case:
 
 
 def cases_of(mechanism: Definition, log_least: float) -> Sequence[Case]:
-    """One case for each pair that ``others_of`` names, in that order.
+    """One case for each pair of ``mechanism.others()``, in that order.
 
     Parameters
     ----------
     mechanism : Definition
         "generic" stands for all mechanisms with a local guarantee.
     log_least : float
-        About log of the least delta that will be asked for: unbounded noise is cut off below it.
+        An estimate of log of the least delta requested: unbounded noise is cut off below it.
 
     Raises
     ------
     NotCertified
-        Where no theorem says which pairs and inputs are enough, or they are not finitely many.
+        If no theorem says which pairs and inputs suffice, or there are infinitely many of them.
     """
     found = mechanism.others()
     if found is None or found.how == "span":
@@ -147,7 +146,7 @@ def cases_of(mechanism: Definition, log_least: float) -> Sequence[Case]:
 
 
 class InputCases(Sequence[Case]):
-    """The others hold any of some inputs: t_x = R_x - share B, nothing is left over.
+    """The others hold any of given inputs: t_x = R_x - share B, and nothing is left over.
 
     A case is made when it is asked for.
     """
@@ -176,7 +175,7 @@ class InputCases(Sequence[Case]):
         return Case(blanket, rows[x0], rows[x1], labels, self._parts[i])
 
     def spreads(self) -> list[float]:
-        """About the largest sum of (R_x0 - R_x1)^2/R_x over the inputs x, of each pair."""
+        """For each pair, an estimate of the largest sum of (R_x0 - R_x1)^2/R_x over inputs x."""
         law = self._in_floats()
         with np.errstate(divide="ignore"):
             inverse = [np.where(row > 0.0, 1.0 / row, 0.0) for row in law]
@@ -185,7 +184,7 @@ class InputCases(Sequence[Case]):
     def perhaps_above(
         self, numbers: tuple[Any, Any, float], n: int, epsilon: float, log_delta: float
     ) -> set[int]:
-        """Cases that ``surely_met`` would hardly tell from this delta: an estimate in floats."""
+        """Cases that ``surely_met`` would hardly certify at this delta, estimated in floats."""
         share, join, alpha = numbers
         law, grow, tilt = self._in_floats(), math.exp(epsilon), _STEEPER * alpha
         beta = share * np.array([float(b.mid()) for b in self._blanket])
@@ -204,14 +203,15 @@ class InputCases(Sequence[Case]):
         return [float(values[place[x0], place[x1]]) for x0, x1 in self._pairs]
 
     def surely_met(self, free: Numbers, n: int, epsilon: float, target: arb) -> set[int]:
-        """Cases of which the bound at these numbers is certainly at most the target.
+        """Cases whose bound at these numbers is certainly at most the target.
 
-        Products of matrices at one of a few eps and tilts serve all that are near.
+        The products of matrices are computed on a grid of eps and tilts, and serve all values
+        nearby.
         """
         if free.ceiling is not None or epsilon <= 0.0:
             return set()
         numbers = [arb(x) for x in free.share], [arb(x) for x in free.join]
-        # The tilt of a pair is its own: a larger one suits those whose gains spread less.
+        # Each pair has its own tilt: a larger one suits pairs whose gains spread less.
         tilt, rows = _STEEPER * free.alpha, list(self._rows.values())
         place = round(math.log(epsilon) / _GRID), math.ceil(math.log(tilt) / _GRID)
         asked = (free.share, free.join, place, ctx.prec)
@@ -231,7 +231,7 @@ class InputCases(Sequence[Case]):
 
 
 def _alike(law: Law, pair: tuple[int, int]) -> tuple[int, ...]:
-    """Outputs with the same R_x0 : R_x1 : B, which tell no third inputs apart, have one number."""
+    """Outputs with the same R_x0 : R_x1 : B that do not tell third inputs apart get one number."""
     found = []
     for one in law:
         if one.level is None:
@@ -245,7 +245,7 @@ def _alike(law: Law, pair: tuple[int, int]) -> tuple[int, ...]:
 
 
 def _whole(masses: tuple[Row, Row, Row]) -> Label:
-    """t_x = (1 - share) R_x."""
+    """A label whose hidden measure is R_x: t_x = (1 - share) R_x."""
     return Label(*masses, hidden=masses[2])
 
 
@@ -255,10 +255,10 @@ def _columns(law: Sequence[Masses]) -> tuple[Row, Row, Row]:
 
 
 def _distinct(laws: Iterable[Sequence[Masses]]) -> list[Label]:
-    """Labels that are about the same are one, whose masses enclose those of all of them.
+    """Merge labels that agree to twelve digits; the merged masses enclose all of theirs.
 
-    The bound sees a law of masses alone: the order of outputs does not count, nor do those that
-    nobody sends. Where floats of two laws differ they are two labels.
+    The bound depends on the law of masses alone: the order of outputs does not count, nor do
+    outputs that nobody sends. Labels whose floats differ are kept apart.
     """
     found: dict[tuple[tuple[float, ...], ...], list[list[arb]]] = {}
     for law in laws:
@@ -273,21 +273,21 @@ def _distinct(laws: Iterable[Sequence[Masses]]) -> list[Label]:
 
 
 def _about(mass: arb) -> float:
-    """To twelve digits; 0 is exactly 0."""
+    """The mass to twelve digits; 0 only if it is exactly 0."""
     return 0.0 if mass.is_zero() else float(f"{float(mass.mid()):.12e}")
 
 
 def _of_labels(law: Law, labels: list[Label]) -> Case:
-    """Sections 5.4 to 5.8: the reservoir of the worst pair, the labels' laws one by one."""
+    """Sections 5.4 to 5.8: the reservoir of the worst pair, with the labels' laws one by one."""
     blanket = [one.blanket for one in law]
     first, second = zip(*(one.probability for one in law), strict=True)
     return Case(blanket, first, second, labels)
 
 
 def _of_shifts(mechanism: Definition, found: Others, pair: Pair, log_least: float) -> Case:
-    """Section 5.2: labels by x0 - x and x1 - x, of the law that is not clamped."""
+    """Section 5.2: labels by x0 - x and x1 - x, of the law without clamping."""
     top, whole = pair[1], mechanism.unclamped()
-    # Of bounded ratios: two-sided geometric.
+    # The limit applies to bounded ratios, that is two-sided geometric noise.
     if not found.unbounded and top > _MOST_SPANNING:
         raise NotCertified("label-stealing of discrete noise on so many integers is not recomputed")
     inputs, cut = tuple(range(top + 1)), max(log_least - _DEEPER, _LEAST_CUT)
@@ -304,14 +304,15 @@ def _of_shifts(mechanism: Definition, found: Others, pair: Pair, log_least: floa
 
 
 def _shifts(top: int, *, spanning: bool) -> Iterator[tuple[int, int, int]]:
-    """u = x0 - x and v = x1 - x, mirror images once, with an x for which all are in the range.
+    """u = x0 - x and v = x1 - x, each mirror image once, with an x for which all are in the range.
 
-    Of symmetric log-concave noise x1 is moved outward until all three span the range, unless it is
-    between x and x0. ``spanning``: two-sided geometric noise, of which x0 is moved outward then.
+    For symmetric log-concave noise, x1 is moved outward until all three span the range, unless it
+    lies between x and x0. ``spanning``: two-sided geometric noise, for which x0 is moved outward in
+    that case too.
     """
     for u, v in itertools.product(range(-top, top + 1), repeat=2):
         low, high = min(u, v, 0), max(u, v, 0)
-        # f is symmetric: of (u, v) and (-u, -v) one is enough.
+        # f is symmetric: one of (u, v) and (-u, -v) suffices.
         once = u != v and (u, v) >= (-u, -v)
         inner = 0 < v < u < top and not spanning
         if once and (high - low == top or inner):
