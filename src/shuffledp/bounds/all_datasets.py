@@ -1,13 +1,14 @@
-"""The largest divergence over how many of the others send a 1 with which probability.
+"""One-bit reports: the largest divergence over m, the number of others with the likelier 1.
 
-Intervals of m are halved, the one with the largest bound first, until that is as low as wanted. An
-interval has two bounds. One leaves out those of whom it is not known (docs/theory-binary.md,
-Theorem 3.1). The other is near even for all m at once (Theorem 4.2): with the tilt tau, mu(m) the
-tilted mean and E(m) = G(tau) tau^-mu(m), both linear in m or its logarithm,
+Intervals of m are halved, the one with the largest bound first, until that bound is as low as
+wanted. An interval has two bounds. One leaves out the others whose input is not determined
+(docs/theory-binary.md, Theorem 3.1). The other is sharp even for all m at once (Theorem 4.2): with
+the tilt tau, the tilted mean mu(m) and E(m) = G(tau) tau^-mu(m), where mu and log E are linear in
+m,
 
     D(m) = E(m) f(m, s),   s = J - mu(m) in [-1, 1],
 
-and f is a sum over the circle that is defined, and nearly linear, for all real m and s.
+where f is a sum over the circle that is defined, and nearly linear, for all real m and s.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ from shuffledp.propose.circle import Plan, plan
 
 __all__ = ["Largest", "largest"]
 
-# Evaluations before what is known so far is returned: some seconds.
+# Most evaluations before the search returns the ends found so far: some seconds.
 _MOST_EVALUATIONS = 20_000
-# Points of s between which f is bounded by chords.
+# Number of places s between which f is bounded by chords.
 _PLACES = 9
-# Variances at an interval's ends that are so far apart ask for too many points.
+# Largest ratio of variances at an interval's two ends: beyond it too many points are needed.
 _ALIKE = 4.0
-# What a sum leaves out, in nats below its level.
+# Terms left out of a sum are below e^-_GOAL of its level.
 _GOAL = 36.0
 
 
 class Largest(NamedTuple):
-    """log of both ends of the largest divergence, and where the lower one is attained.
+    """log of both ends of the largest divergence, and the m that attains the lower one.
 
     Attributes
     ----------
     log_low, log_high : float
-        -inf for 0.
+        The ends; -inf for 0.
     high : int
-        m: others of the kind with the larger probability of a 1, for the lower end.
+        m, the number of others with the larger probability of a 1, at the lower end.
     """
 
     log_low: float
@@ -63,13 +64,13 @@ def largest(
     Parameters
     ----------
     one : OneBit
-        The victim, at the working precision it was made with.
+        The victim, at the working precision of its creation.
     width : float
-        Wanted of log_high - log_low.
+        Requested log_high - log_low.
     enough : float
-        The upper end need not be below this.
+        The upper end need not be computed below this log delta.
     given_up : float
-        Once the lower end is above this, the upper one does not matter.
+        Once the lower end exceeds this, the upper end does not matter.
     start : iterable of int
         Values of m that may be the worst.
     """
@@ -82,7 +83,7 @@ def largest(
         log_high = max(-top, search.log_low)
         done = log_high <= max(search.log_low + width, enough) or search.log_low > given_up
         if done or first == last or search.evaluations >= _MOST_EVALUATIONS:
-            # A single m's bound cannot be improved on: what is left is rounding.
+            # The bound at a single m cannot be improved: the rest is rounding.
             return Largest(search.log_low, log_high, search.high)
         heapq.heappop(heap)
         middle = (first + last) // 2
@@ -91,7 +92,7 @@ def largest(
 
 
 class _Search:
-    """What was evaluated so far, and the largest of the lower ends."""
+    """The evaluations so far, and the largest of their lower ends."""
 
     def __init__(self, one: OneBit) -> None:
         self._one, self._chords = one, Chords(one)
@@ -99,7 +100,7 @@ class _Search:
         self.log_low, self.high, self.evaluations = -math.inf, 0, 0
 
     def look(self, m: int) -> float:
-        """Upper end of log D(m); its lower end counts."""
+        """Upper end of log D(m); records the lower end."""
         if m not in self._known:
             self.evaluations += 1
             found = log_ends(*self._one.of_dataset(m, self._one.others - m))
@@ -117,24 +118,24 @@ class _Search:
         whole = last - first == self._one.others
         if bound is not None and self._one.noise is None and not whole:
             return log_ends(arb(0), bound).log_high
-        # Next to wide noise the others hide little.
+        # Next to wide noise the others hide little, so that leaving some out costs little.
         left_out = log_ends(*self._one.of_dataset(first, self._one.others - last)).log_high
         return left_out if bound is None else min(log_ends(arb(0), bound).log_high, left_out)
 
 
 class Chords:
-    """Bounds of D(m) on intervals of m by chords of f (docs/theory-binary.md, Theorem 4.2).
+    """Upper bounds of D(m) on intervals of m by chords of f (docs/theory-binary.md, Theorem 4.2).
 
     Parameters
     ----------
     one : OneBit
-        The victim, without noise or with Gaussian noise, which is a sum of independent bits too
-        (Jacobi's triple product): J is then within one of the tilted mean (Darroch 1964).
+        The victim, without noise or with Gaussian noise. That noise is a sum of independent bits as
+        well (Jacobi's triple product), so that J is within one of the tilted mean (Darroch 1964).
     """
 
     def __init__(self, one: OneBit) -> None:
         self._one = one
-        # Tilted mean of the noise, exactly this number, and how far s may be from 0.
+        # Tilted mean of the noise, as an exact number, and the largest |s|.
         self._drift, self._reach = arb(0), arb(1)
         self._places: dict[tuple[int, int], acb_mat] = {}
         self._ends: dict[tuple[int, int, int], arb] = {}
@@ -142,7 +143,10 @@ class Chords:
         self._bends: dict[tuple[int, int], list[tuple[arb, arb]]] = {}
 
     def above(self, first: int, last: int) -> arb | None:
-        """Upper bound of D(m) for first <= m <= last; None where there is none of this kind."""
+        """Upper bound of D(m) for first <= m <= last.
+
+        None where this kind of bound does not apply.
+        """
         one = self._one
         if not one.alpha > 0 or (one.noise is not None and one.noise.kind == "discrete-laplace"):
             return None
@@ -175,7 +179,7 @@ class Chords:
         return bound if bound.is_finite() else None
 
     def _top(self, circle: Circle, found: Plan, kind: tuple[int, int]) -> arb:
-        """The largest f at the places of s, at one m."""
+        """The largest f at the places s, for one m."""
         key = (found.size, found.points, kind[0])
         if key not in self._ends:
             column = acb_mat([[w] for w in circle.weights(*kind, found.points)])
@@ -187,7 +191,7 @@ class Chords:
         return self._ends[key]
 
     def _rows(self, circle: Circle, found: Plan) -> acb_mat:
-        """z^-s of all points, at the places of s, turned back by the noise's tilted mean."""
+        """z^-s of all points at the places s, turned back by the noise's tilted mean."""
         key = (found.size, found.points)
         if key not in self._places:
             logs = [acb(circle.log_rho, p.angle) for p in circle.upto(found.points)]
@@ -199,14 +203,14 @@ class Chords:
         return self._places[key]
 
     def _sizes(self, circle: Circle, found: Plan, kind: tuple[int, int]) -> list[arb]:
-        """Moduli of the points' weights, at one m."""
+        """Moduli of the points' weights, for one m."""
         key = (found.size, found.points, kind[0])
         if key not in self._moduli:
             self._moduli[key] = [abs(w) for w in circle.weights(*kind, found.points)]
         return self._moduli[key]
 
     def _curved(self, circle: Circle, found: Plan) -> list[tuple[arb, arb]]:
-        """1/8 of the squares of d log/dm, and of the step of s times d log/ds, at the points."""
+        """Squares of d log/dm and of the step of s times d log/ds at the points, divided by 8."""
         key = (found.size, found.points)
         if key not in self._bends:
             step, log = 2 * self._reach / (_PLACES - 1), circle.log_rho
@@ -220,7 +224,7 @@ class Chords:
         return self._bends[key]
 
     def _error(self, circle: Circle, found: Plan, kinds: list[tuple[int, int]]) -> arb:
-        """How far f may be above chords in m and s; and what the sum leaves out."""
+        """An upper bound of f less its chords in m and s, with the terms left out of the sum."""
         width = kinds[1][0] - kinds[0][0]
         sizes = [self._sizes(circle, found, kind) for kind in kinds]
         total = arb(0)
@@ -232,14 +236,14 @@ class Chords:
             rest += circle.beyond(*kind, found.points)
             for s in (-self._reach, self._reach):
                 rest += aliases(self._drift + s)
-        # tau^-s at its largest.
+        # tau^-s is largest at s = -reach.
         return (self._reach * circle.log_rho).exp() * (2 * total / circle.size + rest)
 
 
 def _on_chord(levels: list[arb], ends: list[arb]) -> arb:
-    """Upper bound of e^level f on an interval, log level linear and f at most a line, both > 0.
+    """Upper bound of e^level f on an interval: level linear, f at most a line, both ends of f > 0.
 
-    log f is concave: the tangent at either end is above it.
+    log f is concave, so that its tangent at either end lies above it.
     """
     rise = levels[1] - levels[0]
     apart = ends[1] - ends[0]

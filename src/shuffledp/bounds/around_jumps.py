@@ -1,14 +1,14 @@
-"""What a large gain is worth among the gains of all others: h of Theorem 9.3.
+"""The value h of a large gain among the gains of all others (Theorem 9.3), bounded from above.
 
 docs/theory-stealing.md, section 9.  With N = n - 1 others and x the large gain, h_G(x) is at least
 
     (1/N) int (x + y)_+ [prod_l (c + d_l)](dy)    and
     int (x + y)_+ [int_0^1 c prod_(l != i) (u c + d_l) du](dy)
 
-for types d_l of the group G, gains cut at C (Theorem 9.2).  At some places x it is bounded: forward
-by e^(t x) max J_N(c, d), backward by x/N + means + e^(-t x) max J_N(-c, -d), for a tilt t.  Both
-quantities are convex in x and rise by at most 1/N: between places a chord is an upper bound, and
-beyond the last one a line with the slope 1/N.
+for types d_l of the group G and gains cut at C (Theorem 9.2).  Both quantities are bounded at
+places x: forward by e^(t x) max J_N(c, d), backward by x/N + means + e^(-t x) max J_N(-c, -d), for
+a tilt t.  Both are convex in x and rise by at most 1/N: between places a chord is an upper bound,
+and beyond the last place a line with slope 1/N.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from shuffledp.propose.lone_jump import Around, Place
 __all__ = ["Heights", "Others", "largest", "raised"]
 
 _NOTHING = arb(0)
-# h t of the sums at a tilt t: half of its square, 1 % of J, is what smoothing costs.
+# h t of the sums at a tilt t; smoothing costs half of its square, 1 % of J.
 _SMOOTHED = 0.15
-# h T at the last node T: about e^-8 of the first term is left beyond it.
+# h T at the last node T, beyond which about e^-8 of the first term is left.
 _REACH = 2.8
 
 
 class Others(NamedTuple):
-    """The laws of all others, gains raised to the floor and not yet cut.
+    """The laws of all others; gains are raised to the floor and not yet cut.
 
     Attributes
     ----------
     c : list of Atom
         The reservoir.
     hidden : arb
-        Its mass.
+        Mass of the reservoir.
     groups : two lists of laws
-        Labels, left-over included: with jumps, and without many.
+        Labels with the left-over: those with jumps, and those almost without.
     remainders : sequence of Remainder
-        They are of the second group, and have no jumps of their own.
+        Remainders of the second group; they have no jumps of their own.
     """
 
     c: list[Atom]
@@ -57,18 +57,18 @@ class Others(NamedTuple):
 
 
 class Heights:
-    """h of both groups.
+    """Upper bounds of h for both groups.
 
     Parameters
     ----------
     others : Others
-        Their laws.
+        The laws of the other users.
     cut : arb
         C >= 0, at which gains are cut.
     count : int
-        N.
+        N, the number of others.
     around : Around
-        The places.
+        The places and tilts.
     """
 
     def __init__(self, others: Others, cut: arb, count: int, around: Around) -> None:
@@ -82,7 +82,7 @@ class Heights:
         self._values = self._bounds(around.places)
 
     def integral(self, jumps: Iterable[Atom]) -> tuple[arb, arb]:
-        """N int h of some gains of at least C, for each group."""
+        """N int h over these gains, all of at least C, for each group."""
         first = second = _NOTHING
         for mass, gain in jumps:
             one, two = self._at(gain)
@@ -90,7 +90,7 @@ class Heights:
         return self._count * first, self._count * second
 
     def _mean_line(self, hidden: arb) -> arb | None:
-        """c' + (1 - e) max d', e = (1 - |c|)^(N-1); None unless all means are losses."""
+        """c' + (1 - e) max d', e = (1 - |c|)^(N-1); None unless all means are <= 0."""
         c = _mean(self._c)
         means = [_mean(law) for group in self._groups for law in group]
         worst = largest([*means, *(one.mean for one in self._remainders)])
@@ -99,9 +99,10 @@ class Heights:
         return c + (1 - (1 - hidden) ** (self._count - 1)) * worst
 
     def _bounds(self, places: Sequence[Place]) -> list[tuple[arb, arb, arb]]:
-        """(x, h of the first group, h of the second one), x increasing.
+        """(x, h of the first group, h of the second group) for increasing x.
 
-        Both groups take the same bound at a place: what a data set of both needs is a mean of both.
+        At each place both groups use the same kind of bound, as a data set of both needs the mean
+        of the two.
         """
         found: list[tuple[arb, arb, arb]] = []
         for place in places:
@@ -118,7 +119,7 @@ class Heights:
         return found
 
     def _bound(self, place: Place) -> tuple[arb, arb]:
-        """The bound of both groups at one place."""
+        """The bounds for both groups at one place."""
         x, tilt = arb(place.gain), arb(place.tilt)
         if place.forward:
             one, two = self._largest(place)
@@ -131,7 +132,7 @@ class Heights:
         return line + fall * one, line + fall * two
 
     def _largest(self, place: Place) -> tuple[arb, arb]:
-        """The largest J_N of both groups at this tilt; gains are negated where it is backward."""
+        """The largest J_N of both groups at this tilt; gains are negated for a backward place."""
         key = place._replace(gain=0.0)
         if key not in self._sums:
             self._sums[key] = self._largest_sums(key)
@@ -150,7 +151,7 @@ class Heights:
         return one, _largest_sum(sums, c, second, n, least.max(self._room * one))
 
     def _at(self, x: arb) -> tuple[arb, arb]:
-        """h at a gain: on a chord, or on the line beyond the last place."""
+        """h of both groups at a gain: on a chord, or on the line beyond the last place."""
         last, *values = self._values[-1]
         if not x < last:
             rise = (x - last).max(_NOTHING) / self._count
@@ -163,19 +164,19 @@ class Heights:
 
 
 def largest(values: Sequence[arb]) -> arb:
-    """The largest of these; 0 of none."""
+    """The largest of the values; 0 if there are none."""
     return reduce(arb.max, values) if values else _NOTHING
 
 
 def raised(atoms: Iterable[Atom], least: arb) -> list[Atom]:
-    """Gains below ``least`` raised to it."""
+    """The atoms with gains below ``least`` raised to it."""
     return [(mass, gain if gain >= least else gain.max(least)) for mass, gain in atoms]
 
 
 def _largest_sum(sums: ManySums, c: Moments, laws: Sequence[list[Atom]], n: int, best: arb) -> arb:
-    """At least the largest J(c, d) of these laws, or ``best`` if that is more.
+    """An upper bound of the largest J(c, d) over these laws, at least ``best``.
 
-    A law whose bound by Chernoff is no more than that of one before it needs no sum.
+    A law whose Chernoff bound does not exceed what has been found needs no sum.
     """
     alpha = c.alpha
     masses = [total(mass * (alpha * gain).exp() for mass, gain in law) for law in laws]

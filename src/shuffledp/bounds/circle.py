@@ -1,17 +1,17 @@
 """Tails of the difference of two laws on the integers, by a sum over points of a circle.
 
-W is how many bits are 1, plus noise. A of the bits are 1 with probability p, B with q < p; c more
-bits are those of the users who change: p under the law P, q under the law Q. With a = e^eps,
+W is the number of ones, plus noise. A of the bits are 1 with probability p, B with q < p; c more
+bits belong to the users who change: p under the law P, q under the law Q. With a = e^eps,
 
     F_j = P(W > j) - a Q(W > j),    sum_j F_j z^j = X(z) G(z)/(z - 1)    (|z| > 1),
 
     X(z) = (1 - p + p z)^c - a (1 - q + q z)^c,    G(z) = (1-p+p z)^A (1-q+q z)^B L(z)^t,
 
-L(z) = E z^Z of one of t noises. The mean over the M points z_i = rho e^(i pi (2i+1)/M) gives F_j
-and its aliases (docs/theory-binary.md, Theorem 4.1): those from below add up to known numbers but
-for a tail, and all tails are bounded by Chernoff's inequality at two other radii. Each factor of
-|G(z)| falls along the half circle, and |z - 1| grows: points beyond the last that is summed are
-bounded by what they are there.
+where L(z) = E z^Z for each of t noises. The mean over the M points z_i = rho e^(i pi (2i+1)/M)
+gives F_j and its aliases (docs/theory-binary.md, Theorem 4.1). The aliases from below add up to
+known numbers except for a tail, and all tails are bounded by Chernoff's inequality at two other
+radii. Each factor of |G(z)| decreases along the half circle, and |z - 1| increases: the terms of
+points after the last one summed are bounded by their value at that point.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Chances(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """P - a Q, and what the changed bits are added to.
+    """P - a Q of the changed bits, and the noise.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Difference(NamedTuple):
     grow : arb
         a = e^eps.
     noise : NoiseLaw or None
-        What is added, ``times`` times independently.
+        The noise added, ``times`` times independently.
     changed : int
-        c.
+        c, the number of changed bits.
     """
 
     high: Chances
@@ -65,13 +65,13 @@ class Difference(NamedTuple):
         return first**self.changed - self.grow * second**self.changed
 
     def both(self, z: arb) -> arb:
-        """P(z) + a Q(z) of the changed bits, which bounds X on the circle |z|."""
+        """P(z) + a Q(z) of the changed bits; it bounds |X| on the circle of radius z."""
         first = self.high.rest + self.high.share * z
         second = self.low.rest + self.low.share * z
         return first**self.changed + self.grow * second**self.changed
 
     def log_factors(self, z: arb) -> tuple[arb, arb, arb]:
-        """Logs of the factors of G(z) for z > 0: of each kind of bit, and of all noise."""
+        """Logs of the factors of G(z) for z > 0: one for each kind of bit, one for all noise."""
         first = (self.high.rest + self.high.share * z).log()
         second = (self.low.rest + self.low.share * z).log()
         noise = arb(0) if self.noise is None else self.times * self.noise.log_mean(z)
@@ -79,9 +79,9 @@ class Difference(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point z of the circle: its angle, X(z)/(z-1) (L(z)/L(rho))^t, and logs of bits' factors.
+    """A point z of the circle: angle, X(z)/(z-1) (L(z)/L(rho))^t, logs of the two bits' factors.
 
-    The logs are centred: that of the factor at z over that at rho, less i (tilted share) (angle).
+    Each log is centred: log of the factor at z over that at rho, less i (tilted share) (angle).
     """
 
     angle: arb
@@ -91,16 +91,16 @@ class Point(NamedTuple):
 
 
 class Circle:
-    """M points of a radius.
+    """M points on a circle of radius rho.
 
     Parameters
     ----------
     difference : Difference
-        What is summed.
+        The difference whose tails are summed.
     rho : arb
         The radius, at least 1.
     size : int
-        M, even.
+        M, an even number.
     """
 
     def __init__(self, difference: Difference, rho: arb, size: int) -> None:
@@ -117,7 +117,7 @@ class Circle:
         self._weights: dict[tuple[int, int, int], list[acb]] = {}
 
     def upto(self, count: int) -> list[Point]:
-        """The first ``count`` points from the positive real axis, of the upper half."""
+        """The first ``count`` points of the upper half circle, from the positive real axis."""
         if not 1 <= count <= self.size // 2:
             raise NotCertified(f"one-bit reports: {count} points of half a circle of {self.size}")
         while len(self.points) < count:
@@ -157,7 +157,7 @@ class Circle:
         return high * first + low * second + noise - self.mean(high, low) * self.log_rho
 
     def beyond(self, high: int, low: int, count: int) -> arb:
-        """Bound of what points that are not summed add, over G(rho) rho^-j."""
+        """Upper bound of the terms of all points not summed, over G(rho) rho^-j."""
         if 2 * count >= self.size:
             return arb(0)
         last, asked = self.upto(count)[-1], self.difference
@@ -168,7 +168,7 @@ class Circle:
         return asked.both(self.rho) * size / abs(self.rho * turn - 1)
 
     def aliases(self, high: int, low: int, plan: Plan) -> Callable[[arb], arb]:
-        """j - mean -> bound of the tails of F_(j + l M), l not 0, over G(rho) rho^-j.
+        """j - mean -> upper bound of the tails of F_(j + l M), l not 0, over G(rho) rho^-j.
 
         For k > 0 |F_k| <= (P + a Q)(W > k) <= E lambda^(W - k), lambda > rho; for k < 0
         |F_k - 1 + a| <= (P + a Q)(W <= k) <= E lambda^(W - k), lambda <= 1.
@@ -194,9 +194,9 @@ class Circle:
         return lambda s: sum((c * (log - step * s).exp() for step, log, c in found), arb(0))
 
     def total(self) -> arb:
-        """What the aliases from below add up to but for their tails: (1 - a) x/(1 + x).
+        """Sum of the aliases from below without their tails: (1 - a) x/(1 + x).
 
-        x = rho^-M; F_k is 1 - a for k far below, and signs alternate.
+        x = rho^-M; F_k is 1 - a for k far below, with alternating signs.
         """
         x = (-self.size * self.log_rho).exp()
         return (1 - self.difference.grow) * x / (1 + x)

@@ -1,4 +1,4 @@
-"""Clones: the pairs that bound every eps0-LDP randomizer."""
+"""Clones: pairs of laws whose divergence bounds that of every eps0-LDP randomizer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def stronger_clone_pair(*, eps0: float, n: int) -> LawPair:
 
 
 def _clones(eps0: float, log_cut: float, *, stronger: bool) -> Law:
-    """Two classes: the others' mass of each is e^-eps0/2, or 1/(e^eps0 + 1)."""
+    """Two classes of outputs.
+
+    The others' mass of each is e^-eps0/2, or 1/(e^eps0 + 1) if stronger.
+    """
     del log_cut
     e, grow = arb(eps0), arb(eps0).exp()
     low = 1 / (grow + 1)

@@ -1,10 +1,10 @@
-"""Transforms of the noise that an aggregator adds to a sum, in balls.
+"""Transforms of the integer noise that an aggregator adds to a sum, in balls.
 
-L(z) = E z^Z for P(Z = z) proportional to e^(-|z|/t), r = e^(-1/t),
+L(z) = E z^Z. For P(Z = z) proportional to e^(-|z|/t), with r = e^(-1/t),
 
     L(z) = (1 - r)^2/((1 - r z)(1 - r/z)),    r < |z| < 1/r,
 
-and for P(Z = z) proportional to e^(-z^2/(2 t^2)) a quotient of theta functions: with
+and for P(Z = z) proportional to e^(-z^2/(2 t^2)), L is a quotient of theta functions: with
 tau = i/(2 pi t^2), L(z) = theta_3(log z/(2 pi i), tau)/theta_3(0, tau).
 """
 
@@ -18,14 +18,14 @@ __all__ = ["NoiseLaw"]
 
 
 class NoiseLaw(NamedTuple):
-    """Discrete Laplace or Gaussian noise.
+    """Discrete Laplace or discrete Gaussian noise.
 
     Attributes
     ----------
     kind : {"discrete-laplace", "discrete-gaussian"}
-        Which.
+        The kind of noise.
     scale : float
-        t, exactly this number.
+        t, exactly this float.
     """
 
     kind: Literal["discrete-laplace", "discrete-gaussian"]
@@ -33,7 +33,7 @@ class NoiseLaw(NamedTuple):
 
     @property
     def decay(self) -> arb:
-        """Of Laplace noise r."""
+        """r = e^(-1/t) of Laplace noise."""
         return (-1 / arb(self.scale)).exp()
 
     def ratio(self, z: acb, rho: arb) -> acb:
@@ -44,7 +44,7 @@ class NoiseLaw(NamedTuple):
         return self._theta(z.log()) / self._theta(acb(rho.log()))
 
     def log_mean(self, z: arb) -> arb:
-        """log L(z) for z > 0; an infinite ball where there is no such mean."""
+        """log L(z) for z > 0; an infinite ball where L(z) is infinite."""
         if self.kind == "discrete-laplace":
             r = self.decay
             first, second = 1 - r * z, 1 - r / z
@@ -54,7 +54,7 @@ class NoiseLaw(NamedTuple):
         return (self._theta(acb(z.log())).real / self._theta(acb(0)).real).log()
 
     def tilted_mean(self, rho: arb) -> arb:
-        """rho L'(rho)/L(rho), of Gaussian noise: log L(e^t) is convex, its slope between chords."""
+        """rho L'(rho)/L(rho) for Gaussian noise, between slopes of two chords of log L(e^t)."""
         step = arb(2) ** (-ctx.prec // 3)
         up, down = step.exp(), (-step).exp()
         here = self.log_mean(rho)
@@ -69,17 +69,17 @@ class NoiseLaw(NamedTuple):
         return found
 
     def alone(self, alpha: arb, grow: arb) -> arb | None:
-        """max_j alpha P(Z = j) - (a - 1) P(Z > j) of Laplace noise: attained at j = 0, or 0."""
+        """max_j alpha P(Z = j) - (a - 1) P(Z > j) for Laplace noise: its value at j = 0, or 0."""
         if self.kind != "discrete-laplace":
             return None
         r = self.decay
         return ((alpha * (1 - r) - (grow - 1) * r) / (1 + r)).nonnegative_part()
 
     def guarantee(self, low: arb, high: arb) -> arb:
-        """Pure guarantee of a noisy sum with one bit of these P(1), q < p; infinite if none.
+        """Pure guarantee of a noisy sum with one bit of these P(1), low < high; infinite if none.
 
-        The larger of log (1 + p x)/(1 + q x), x = 1/r - 1, and of the same with 1 - q for p and
-        1 - p for q (docs/theory-sums.md, Lemma 6.3).
+        The larger of log (1 + p x)/(1 + q x), with p = high, q = low and x = 1/r - 1, and the same
+        with 1 - q for p and 1 - p for q (docs/theory-sums.md, Lemma 6.3).
         """
         if self.kind != "discrete-laplace":
             return arb.pos_inf()

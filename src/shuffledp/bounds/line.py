@@ -22,14 +22,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Span:
-    """Outputs between two ends on which u and v are monotone; one input is the reference.
+    """Outputs between two ends on which u and v are monotone, with one input as the reference.
 
     Attributes
     ----------
     left, right : arb or None
         The ends; None for an infinite one.
     reference : arb
-        The input whose density is the reference there.
+        The input whose density is the reference on this span.
     """
 
     left: arb | None
@@ -39,17 +39,17 @@ class Span:
 
 @dataclass(frozen=True)
 class Line:
-    """Two inputs of the victim and the reference, which is an input or the blanket.
+    """The victim's two inputs and the reference, which is an input or the blanket.
 
     Attributes
     ----------
     noise : Noise
-        What the mechanism adds.
+        The noise that the mechanism adds.
     x0, x1 : arb
-        The victim's inputs, of P and of Q.
+        The victim's inputs under P and Q.
     others : arb or None
-        The input of the reference; None for the blanket of the interval of inputs, at every output
-        the density of the farther end.
+        The input of the reference. None for the blanket of the interval of inputs, whose density at
+        an output is that of the farther end of the interval.
     """
 
     noise: Noise
@@ -59,11 +59,11 @@ class Line:
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """The line, cut at the inputs and where the blanket changes.
+        """The line, cut at the inputs and where the blanket's density changes.
 
-        On a span log u = |y - r|^b - |y - x|^b (in units of s) is monotone: between x and r one
-        term rises and the other falls; elsewhere the derivative vanishes only where |y - r| =
-        |y - x|, which is between them. For b = 2 it is monotone on the whole line.
+        On a span, log u = |y - r|^b - |y - x|^b (in units of s) is monotone. Between x and r one
+        term rises and the other falls; elsewhere the derivative vanishes only where |y - r| = |y -
+        x|, which lies between them. For b = 2, log u is monotone on the whole line.
         """
         noise = self.noise
         cuts = [] if noise.shape == 2 else [self.x0, self.x1]
@@ -84,7 +84,7 @@ class Line:
         return tuple(found)
 
     def corner(self, span: Span, y: arb | None, *, right: bool) -> Corner:
-        """u and v at a point of a span, or in the limit far out on one side."""
+        """u and v at a point of a span, or in the limit far out on one side (y = None)."""
         pair = (self.x0, self.x1)
         if y is None:
             plain = [self.noise.limit(x, span.reference, right=right) for x in pair]
@@ -96,13 +96,16 @@ class Line:
 
     @cached_property
     def _inside(self) -> tuple[arb, arb, arb]:
-        """What of the reference, P and Q is between the ends; both ends of the inputs alike."""
+        """Masses of the reference, P and Q between the ends of the noise.
+
+        Equal for both ends of inputs.
+        """
         reference = self.noise.low if self.others is None else self.others
         shares = (self.noise.inside(x) for x in (reference, self.x0, self.x1))
         return tuple(shares)  # type: ignore[return-value]
 
     def cells(self, edges: Sequence[float]) -> list[Cell]:
-        """The line cut at these places, and at the ends of the spans.
+        """The cells of the line, cut at these places and at the ends of the spans.
 
         Parameters
         ----------
@@ -115,7 +118,7 @@ class Line:
         return found
 
     def cells_beyond(self, place: arb, edges: Sequence[float]) -> list[Cell]:
-        """Those cells alone, of outputs above a place."""
+        """The cells of outputs above a place only."""
         edges, found = _increasing(edges), list[Cell]()
         for span in self.spans:
             if span.right is not None and span.right <= place:
@@ -133,7 +136,7 @@ class Line:
         points = [span.left, *inner, span.right]
         corners = [first, *(self.corner(span, y, right=False) for y in inner), last]
         if constant:
-            # The finite end says it, or both do.
+            # Use the finite end, or either one if both are finite.
             corners = [last if span.left is None else first] * 2
         laws = (span.reference, self.x0, self.x1)
         masses = (
@@ -146,7 +149,7 @@ class Line:
         ]
 
     def _constant(self, span: Span) -> bool:
-        """Whether u and v do not change: Laplace noise beyond all inputs that play a part."""
+        """Whether u and v are constant: Laplace noise beyond the two inputs and the reference."""
         if self.noise.shape != 1:
             return False
         inputs = (self.x0, self.x1, span.reference)
@@ -159,13 +162,13 @@ class Line:
 
     @property
     def unit(self) -> float:
-        """Half the noise's scale."""
+        """Half of the noise's scale."""
         return 0.5 * float(self.noise.scale)
 
     def outline(self, log_mass: float) -> tuple[float, float, tuple[float, ...]]:
-        """Places beyond which no law has more than about this mass, and where densities bend.
+        """Places beyond which no law has more than about this mass, and places of kinks.
 
-        Of Laplace noise those beyond which ratios are constant.
+        For Laplace noise, the places beyond which ratios are constant.
         """
         inputs = [float(x) for x in (self.x0, self.x1, *self._references())]
         left, right = min(inputs), max(inputs)
@@ -184,12 +187,12 @@ class Line:
         return (self.noise.low, self.noise.high) if self.others is None else (self.others,)
 
     def constant_ends(self) -> list[tuple[float, float, float]]:
-        """Reference's mass, u and v of both ends of the line, for Laplace noise."""
+        """The reference's mass, u and v on both constant ends of the line, for Laplace noise."""
         cells = [self._cells(span, ()) for span in self.spans if self._constant(span)]
         return [(float(c.mass), float(c.top.u), float(c.top.v)) for found in cells for c in found]
 
     def log_densities(self, y: Floats) -> Floats:
-        """log of the reference's density, log u and log v at places: floats for proposals."""
+        """log of the reference's density, log u and log v at these places, as floats to propose."""
         s, b = float(self.noise.scale), float(self.noise.shape)
         x0, x1 = float(self.x0), float(self.x1)
         if self.others is None:
@@ -205,12 +208,12 @@ class Line:
 
 
 def _increasing(edges: Sequence[float]) -> list[float]:
-    """Each once and in order: cells between others would have negative masses."""
+    """The finite edges, sorted and distinct: cells between others would have negative masses."""
     return sorted({y for y in edges if math.isfinite(y)})
 
 
 def _ordered(a: Corner, b: Corner) -> tuple[Corner, Corner]:
-    """(bottom, top) of a cell between two corners, u and v being monotone."""
+    """(bottom, top) of a cell between two corners, as u and v are monotone."""
     if a.u >= b.u and a.v <= b.v:
         return b, a
     if a.u <= b.u and a.v >= b.v:
@@ -223,7 +226,7 @@ def _inside(y: arb, left: arb | None, right: arb | None) -> bool:
 
 
 def distinct(points: Sequence[arb]) -> list[arb]:
-    """Balls that are told apart, in order."""
+    """The balls that are certainly distinct, in ascending order."""
     found: list[arb] = []
     for y in sorted(points, key=lambda x: float(x.mid())):
         if not found or y > found[-1]:

@@ -1,4 +1,4 @@
-"""The divergence of one report in balls: delta(eps) where nothing is shuffled."""
+"""Divergence of a single report in balls: delta(eps) without shuffling."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ from shuffledp.errors import NotCertified, ParameterError
 
 __all__ = ["log_local_delta"]
 
-# Differences of probabilities lose as many bits as eps has nats beyond the likelihood ratio's.
+# Working precision: differences of probabilities lose as many bits as eps exceeds the log ratio in
+# nats.
 _BITS = 256
-# log of the probability beyond which outputs of a law with infinitely many of them are cut off.
+# log of the probability beyond which outputs of laws with infinitely many outputs are cut off.
 _CUT = -800.0
-# Combinations of classes of the parts that have some.
+# Most combinations of classes of those parts that have classes.
 _MOST_CLASSES = 20_000
 
 Inputs = tuple[Any, Any]
-# A part and its two inputs.
+# A part of a mechanism and its two inputs.
 Changed = tuple[Definition, Inputs]
 
 
 def log_local_delta(mechanism: Definition, x0: Any, x1: Any, epsilon: float) -> LogInterval:
-    """Ends of log D_eps(R_x0 || R_x1), D_eps(P || Q) = sum (P - e^eps Q)_+; -inf for exactly 0.
+    """Both ends of log D_eps(R_x0 || R_x1), D_eps(P || Q) = sum (P - e^eps Q)_+; -inf for 0.
 
     Parameters
     ----------
     mechanism : Definition
-        What a user runs.
+        The mechanism that a user runs.
     x0, x1 : inputs
         Two different inputs.
     epsilon : float
@@ -57,16 +58,16 @@ def _divergence(mechanism: Definition, inputs: Inputs, eps: arb) -> arb:
     if eps >= 0:
         return _beyond(mechanism, inputs, eps)
     if eps < 0:
-        # Sum of P - e^eps Q is 1 - e^eps, and (x)_+ = x + (-x)_+.
+        # The sum of P - e^eps Q is 1 - e^eps, and (x)_+ = x + (-x)_+.
         return -eps.expm1() + eps.exp() * _beyond(mechanism, inputs[::-1], -eps)
-    # A ball around 0: delta does not increase in eps.
+    # A ball around 0 (delta does not increase in eps).
     return _divergence(mechanism, inputs, eps.lower()).union(
         _divergence(mechanism, inputs, eps.upper())
     )
 
 
 def _beyond(one: Definition, inputs: Inputs, eps: arb) -> arb:
-    """The same at eps >= 0."""
+    """D_eps of two inputs at eps >= 0."""
     noise = one.added_noise()
     if noise is not None:
         if inputs[0] == inputs[1]:
@@ -95,12 +96,12 @@ def _has_classes(one: Definition, inputs: Inputs) -> bool:
 
 
 def _of_parts(parts: Parts, inputs: Inputs, eps: arb) -> arb:
-    """Of a record with noise: one of the parts in a report, or all of them."""
+    """D_eps of a record with noise: a report has one of the parts, or all of them."""
     columns = zip(*map(parts.part_inputs, inputs), strict=True)
     named = list(zip(parts.randomizers, columns, strict=True))
     if parts.weights is None:
         return _together([(part, xs) for part, xs in named if xs[0] != xs[1]], eps)
-    # What other parts send has the same law under both inputs.
+    # The parts that do not change have the same law under both inputs.
     return total(
         rational_ball(weight) * _divergence(part, xs, eps)
         for (part, xs), weight in zip(named, parts.weights, strict=True)
@@ -109,10 +110,10 @@ def _of_parts(parts: Parts, inputs: Inputs, eps: arb) -> arb:
 
 
 def _together(changed: Sequence[Changed], eps: arb) -> arb:
-    """Of independent parts: sum over the classes c of the finite ones of p_c D_(eps - log(p/q)).
+    """D_eps of independent parts: sum over classes c of the finite ones of p_c D_(eps - log(p/q)).
 
-    With two parts of noise or more the bracket is from the largest of one part's divergences to
-    the least that is left of one when all others spend their pure guarantees.
+    With two or more parts of noise, the bracket reaches from the largest divergence of one part to
+    the least that one part has left when all others spend their pure guarantees.
     """
     finite = [(part, xs) for part, xs in changed if _has_classes(part, xs)]
     noises = [(part, xs) for part, xs in changed if not _has_classes(part, xs)]

@@ -1,14 +1,14 @@
 """Label stealing with one large gain kept whole: Theorem 9.3 of docs/theory-stealing.md.
 
-Jumps are gains above C, the ceiling of the free numbers.  With N = n - 1, |c| + |d| = 1, c0 and d0
-the laws with jumps put at 0, c_b and d_b the jumps, the gains of all others cut at C, h_G of
-``bounds.around_jumps``, and the labels split into two groups,
+Jumps are gains above C, the ceiling of the free numbers.  Let N = n - 1 and |c| + |d| = 1; c0 and
+d0 are the laws with jumps moved to 0, c_b and d_b the jumps.  The gains of all others are cut at C,
+h_G is that of ``bounds.around_jumps``, and the labels are split into two groups:
 
     delta <= tail + lost_0 + N (O_c + max O_d) (|c_b| + max |d_b|)
              + max over groups X, Y of [T_XY + T_YX + R_X + R_Y]/2,
     T_XY = max over the labels of X of [J_n(c0, d0) + lost + N int d_b h_Y],    R_X = N int c_b h_X,
 
-with O = int (x - C)_+.  Two groups are enough: labels with jumps, and those almost without.
+with O = int (x - C)_+.  Two groups suffice: labels with jumps, and labels almost without.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from shuffledp.propose.lone_jump import Around
 __all__ = ["Laws", "Type", "bound_of", "log_delta_with_jump"]
 
 _NOTHING = arb(0)
-# Of so many gains one is kept for the others' sum.
+# Of this many consecutive gains one is kept for the others' sum.
 _COARSE = 2
-# Labels whose jumps are worth less than this share of the most are of the second group.
+# Labels whose jumps are worth less than this share of the largest worth form the second group.
 _FEW = 0.1
 
 
@@ -50,31 +50,31 @@ def log_delta_with_jump(
     two_inputs: bool,
     enough: float = -math.inf,
 ) -> float:
-    """A float certainly not below log of the bound; any up to ``enough`` where it is no more.
+    """log of the bound, rounded up to a float; ``enough`` if the bound is certainly at most that.
 
     Parameters
     ----------
     at, cover
-        Normal noise, and grids and cells.
+        Normal noise, and the grids and cells.
     around : Around
-        Where h is bounded.
+        The places at which h is bounded.
     numbers : Numbers
         As for label stealing; ``ceiling`` is C.
     n : int
-        Users, the victim included, n >= 3.
+        Number of users, the victim included, n >= 3.
     epsilon : float
         eps >= 0 in nats.
     two_inputs : bool
-        0 and 1 are all inputs there are.
+        Whether the only inputs are 0 and 1.
     enough : float
-        What is certainly no more than that, in logs, need not be told any sharper.
+        A log delta: a bound at most this is not computed any more sharply.
 
     Raises
     ------
     ParameterError
-        For numbers out of range.
+        If a number is out of range.
     NotCertified
-        For a cover that does not reach over all inputs, and for places that are none.
+        If the cover does not span all inputs, or the places are not valid.
     """
     check_question(n, epsilon, fewest=3)
     check(at, cover, two_inputs=two_inputs)
@@ -88,15 +88,15 @@ def log_delta_with_jump(
 
 
 class Type(NamedTuple):
-    """A label, left-over included, and what is seen for sure beside it.
+    """A label with the left-over, and the cost ``lost`` of gains left out of it.
 
     Attributes
     ----------
     atoms, rough : list of Atom
-        All of its gains, and those of a law that is larger in increasing convex order: it serves
-        where the label is one of the others.
+        Its gains, and those of a coarser law that is larger in increasing convex order. The coarser
+        one is used where the label belongs to another user in h.
     lost : arb
-        What is paid for sure.
+        A cost added to the bound in any case.
     """
 
     atoms: list[Atom]
@@ -105,20 +105,20 @@ class Type(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """What all data sets are made of; nothing is cut, and the floor is not yet looked at.
+    """The laws of all data sets, with nothing cut and no gain raised to the floor.
 
     Attributes
     ----------
     c : list of Atom
         The reservoir.
     hidden : arb
-        Its mass.
+        Mass of the reservoir.
     types : list of Type
-        Labels of mass 1 - |c|.
+        Labels, of mass 1 - |c|.
     remainders : list of Remainder
-        Others that have no jumps of their own.
+        Remainders, which have no jumps of their own.
     sure : arb
-        What is paid whatever the data set: the tail and lost_0.
+        The cost for every data set: the tail and lost_0.
     """
 
     c: list[Atom]
@@ -131,13 +131,13 @@ class Laws(NamedTuple):
 def bound_of(
     laws: Laws, cut: arb, n: int, around: Around, line: Line, target: arb = _NOTHING
 ) -> arb:
-    """The bound of delta, told no sharper than ``target``; gains are raised to -floor first."""
+    """The bound of delta, no sharper than ``target``; gains are first raised to -floor."""
     made = _Bound(laws, cut, n, around, line)
     return made.paid + made.largest(target - made.paid)
 
 
 def _laws(at: Outputs, cover: Cover, eps: arb, share: Share, n: int) -> Laws:
-    """Those of noise on an interval."""
+    """The laws of noise on an interval."""
     whole = Share(share.kappa, share.theta)
     pool = reservoir(at, cover, eps, whole)
     types = []
@@ -154,8 +154,8 @@ def _laws(at: Outputs, cover: Cover, eps: arb, share: Share, n: int) -> Laws:
 def _coarser(atoms: Sequence[Atom]) -> list[Atom]:
     """A law on fewer gains that is larger in increasing convex order.
 
-    Cells of the output twice as wide would not do: where a gain turns, the range that is certain
-    of a wide cell need not hold those of its halves.
+    Cells of outputs twice as wide are not an alternative: where a gain turns, the certified range
+    on a wide cell need not contain the ranges on its halves.
     """
     upper = sorted({x for _, gain in atoms if math.isfinite(x := float_above(gain))})
     lower = [x for _, gain in atoms if math.isfinite(x := float_below(gain))]
@@ -165,7 +165,7 @@ def _coarser(atoms: Sequence[Atom]) -> list[Atom]:
 
 
 class _Bound:
-    """The bound's parts."""
+    """The bound and its parts."""
 
     def __init__(self, laws: Laws, cut: arb, n: int, around: Around, line: Line) -> None:
         self._laws, self._n, self._line, self._alpha = laws, n, line, arb(line.alpha)
@@ -209,26 +209,26 @@ class _Bound:
         return worst
 
     def _sum(self, i: int, room: arb) -> arb:
-        """J_n(c0, d0) of a label by the first bound that fits into the room, or the sharpest."""
+        """J_n(c0, d0) of a label, by the first bound of at most ``room``, or by the sharpest."""
         d, lines = tilted(self._silent[i], self._alpha), (rougher(self._line), self._line)
         return sharpest(self._c, d, self._n, lines, paid=_NOTHING, room=room)
 
 
 def _split(worth: Sequence[float]) -> tuple[list[int], list[int]]:
-    """Places of the labels with jumps, and of those almost without; any split is valid."""
+    """Indices of the labels with jumps, and of those almost without; any split is valid."""
     least = _FEW * max(worth)
     first = [i for i, one in enumerate(worth) if one >= least]
-    # Whatever is not in the first, a number or not: no label is left out.
+    # All labels that are not in the first group, those with nan included: none is left out.
     return first, [i for i in range(len(worth)) if i not in set(first)]
 
 
 def _above(atoms: Sequence[Atom], cut: arb) -> list[Atom]:
-    """Jumps, and what may be one."""
+    """The atoms whose gain is not certainly at most the cut."""
     return [(mass, gain) for mass, gain in atoms if not gain <= cut]
 
 
 def _silent(atoms: Sequence[Atom], cut: arb) -> list[Atom]:
-    """The others, and jumps at 0; what may be a jump or below 0 is never raised."""
+    """The law with jumps moved to 0; a gain that may be a jump, or below 0, is never raised."""
     return [(mass, gain if gain <= cut else gain.min(_NOTHING)) for mass, gain in atoms]
 
 

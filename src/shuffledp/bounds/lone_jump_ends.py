@@ -1,6 +1,6 @@
 """Certified ends of eps and delta by label stealing with one large gain kept whole.
 
-Floats propose an eps, free numbers, places and a cover; balls certify that point.
+Floats propose an eps, free numbers, places and a cover; balls certify the bound there.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from shuffledp.propose.lone_jump import around, jump_numbers, moved_jump, surrou
 
 __all__ = ["JumpClaims", "LoneJump"]
 
-# Bits of a claim beyond those of the issuer.
+# Working precision of the check of a claim beyond the issuer's, in bits.
 _MORE_BITS = 64
-# Cells of outputs for an end, and for a reader who looks once more at it: twice as many add less
-# than 1e-3 to eps.
+# Number of cells of outputs for an end, and for the check of a claim. Twice as many improve eps by
+# less than 1e-3.
 _CELLS, _FINE_CELLS = 160, 240
-# What all labels mostly add to the log delta of the two likely worst ones, at most.
+# Upper estimate of what all labels add to the log delta of the two likely worst ones.
 _MARGIN = 4.5e-3
 
 
 class LoneJump(IntervalStealing):
-    """The bound of one mechanism among n users, n >= 3.
+    """The bound of one mechanism among n >= 3 users.
 
     Parameters
     ----------
     mechanism : Definition
-        Of normal noise on an interval.
+        A mechanism with normal noise on an interval.
     n : int
-        Users, the victim included.
+        Number of users, the victim included.
     """
 
     def __init__(self, mechanism: Definition, n: int, *, more_bits: int = 0) -> None:
@@ -48,7 +48,7 @@ class LoneJump(IntervalStealing):
             raise NotCertified("lone-jump: wanted noise with unbounded ratios on an interval")
 
     def _search(self, eps: float, about: float, start: Free | None) -> Free | None:
-        """Numbers of label stealing, and from them those of this bound."""
+        """Free numbers of label stealing, and from them those of this bound."""
         if self._n < 3:
             return None
         start = start or free_numbers(self._sketch, self._n, eps, about)
@@ -88,11 +88,14 @@ class LoneJump(IntervalStealing):
 
 
 class JumpClaims(LoneJump):
-    """Whether claims hold: the bound at their own numbers, in finer cells and with more bits."""
+    """Check claims: evaluate the bound at their numbers, in finer cells and with more bits."""
 
     def __init__(self, mechanism: Definition, n: int) -> None:
         super().__init__(mechanism, n, more_bits=_MORE_BITS)
 
     def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:
-        """A float certainly not below log of the bound, or any up to ``enough`` if it is less."""
+        """log of the bound, rounded up to a float.
+
+        ``enough`` if the bound is certainly at most that.
+        """
         return self._value(epsilon, numbers, about, FINEST, enough=enough)

@@ -1,7 +1,7 @@
-"""The types W/eta + m that stand for the bend between two places of a cover (Lemma 6.5).
+"""The types W/eta + m that account for the bend between two places of a cover (Lemma 6.5).
 
-docs/theory-stealing.md, section 6: r is the difference of a chord between two densities and the
-density, W = b a r/f_0 in row (A) and -b r/f_0 in row (B).  m is the cover's part of b (1 - a).
+docs/theory-stealing.md, section 6: r is a chord between two densities less the density, W = b a
+r/f_0 in row (A) and -b r/f_0 in row (B).  m is the cover's share of b (1 - a).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Remainder:
     Attributes
     ----------
     mean : arb
-        At least the mean of its gain.
+        An upper bound of the mean of its gain.
     """
 
     def __init__(
@@ -35,12 +35,13 @@ class Remainder:
         self.mean = kept * (mean + away)
 
     def mass(self, alpha: arb, *, negated: bool = False) -> arb:
-        """At least d(alpha), or d(-alpha).
+        """An upper bound of d(alpha), or of d(-alpha) if ``negated``.
 
         d(alpha) <= 1 - |c| - (1 - kappa) + (1 - kappa) e^(alpha m) [1 + E w + E(e^w - 1 - w)],
-        w = alpha W/eta; outside the cells of normal noise W is 0, and E w what is missing there.
-        e^w - 1 - w is convex and least at 0: on a box it is at most that of one end of w's range.
-        For -alpha the signs of m and w are the others; the bound of |E w| is the same.
+        with w = alpha W/eta. Outside of the cells of normal noise W is 0, and E w is the missing
+        part. e^w - 1 - w is convex with its minimum at 0: on a box it is at most its value at one
+        end of the range of w. For -alpha, m and w change their signs; the bound of |E w| is the
+        same.
         """
         inside = _NOTHING
         for mass, rise, fall in self._boxes:
@@ -52,7 +53,7 @@ class Remainder:
 
 
 def remainders(at: Outputs, cover: Cover, eps: arb, share: Share, hidden: arb) -> list[Remainder]:
-    """Those of all steps of rows (A) and (B); ``hidden``: |c|."""
+    """The remainders of all steps of rows (A) and (B); ``hidden``: |c|."""
     found: list[Remainder] = []
     if not cover.third:
         return found
@@ -64,7 +65,7 @@ def remainders(at: Outputs, cover: Cover, eps: arb, share: Share, hidden: arb) -
             boxes = []
             for left, right, mass in _boxes(at, cover, v, w):
                 above, below = _bend(at, v, w, left, right)
-                # W is a multiple of r in row (A), of -r in row (B).
+                # W is a positive multiple of r in row (A), of -r in row (B).
                 rise, fall = (below, above) if which else (above, below)
                 boxes.append((mass, size * rise, size * fall))
             if at.normal:
@@ -75,7 +76,7 @@ def remainders(at: Outputs, cover: Cover, eps: arb, share: Share, hidden: arb) -
 
 
 def _boxes(at: Outputs, cover: Cover, v: float, w: float) -> list[tuple[float, float, arb]]:
-    """(left, right, mass under f_0); the ends of Laplace noise are boxes without width."""
+    """(left, right, mass under f_0); the outer ends of Laplace noise are boxes of width 0."""
     if at.normal:
         return [(l, r, at.mass(0.0, l, r)) for l, r in pairwise(cover.boxes)]
     found = [(l, r, at.mass(0.0, l, r)) for l, r in pairwise(sorted({*cover.boxes, v, w}))]
@@ -85,15 +86,15 @@ def _boxes(at: Outputs, cover: Cover, v: float, w: float) -> list[tuple[float, f
 def _bend(at: Outputs, v: float, w: float, left: float, right: float) -> tuple[arb, arb]:
     """sup over the box and over u in [v, w] of r_+/f_0 and of r_-/f_0, 0 <= v < w.
 
-    r = (1-l) f_v + l f_w - f_u, of size at most (h^2/8) sup |d^2 f_u/du^2|, h = w - v. Laplace
-    noise of scale b: d^2 f_u(y)/du^2 is f_u/b^2 and, at u = y, a mass of -1/b^2. So r_- is 0 but
-    where y may lie in [v, w], and there at most h/(4 b^2), and f(0) - f(h).
+    r = (1-l) f_v + l f_w - f_u is at most (h^2/8) sup |d^2 f_u/du^2| in size, with h = w - v. For
+    Laplace noise of scale b, d^2 f_u(y)/du^2 is f_u/b^2 and, at u = y, a mass of -1/b^2. So r_- is
+    0 unless y may lie in [v, w]; there it is at most h/(4 b^2), and at most f(0) - f(h).
     """
     step = arb(w) - v
     far = abs(arb(left) - w).max(abs(arb(right) - v))
     near = (arb(left) - w).max(v - arb(right)).max(_NOTHING)
     if at.normal:
-        # u (y - u/2) is largest at y = right, and there at the u nearest to it.
+        # u (y - u/2) is largest at y = right and the u nearest to it.
         u = arb(min(max(right, v), w))
         ratio = (at.turn * u * (right - u / 2)).exp()
         bent = abs(at.turn * far * far - 1).max(abs(at.turn * near * near - 1))

@@ -1,4 +1,4 @@
-"""Data sets that differ in several users: k hold x0, or x1, and all others x2."""
+"""Lower ends for several users: k of them hold x0, or x1, and all others hold x2."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from shuffledp.bounds.line import distinct
 from shuffledp.errors import ShuffleDPError
 from shuffledp.kernel.linear_test import DataSets
 
-# What classes with the largest and with the smallest scores weigh that are one.
+# Share of the mass of the classes with the largest scores, and with the smallest, that are merged.
 _RARE = 1e-4
-# log of the probability of outputs beyond a cut, which count as one.
+# log of the probability of outputs beyond a cut, which are merged into one class.
 _CUT = -40.0
-# Cells of a real report between the inputs, and so far beyond them in deviations of normal noise:
-# finer ones add 1e-4 of eps.
+# Number of cells of a real report between the inputs, and reach beyond them in standard deviations
+# of normal noise: finer cells improve eps by 1e-4.
 _CELLS, _REACH = 30, 4.0
 
 
 def several_sets(
     mechanism: Definition, triples: Iterable[tuple[Any, Any, Any]], n: int, changed: int
 ) -> list[DataSet]:
-    """Data sets of n users of which so many change, in both orders.
+    """Pairs of data sets of n users in which ``changed`` users differ, in both orders.
 
     Parameters
     ----------
     mechanism : Definition
-        What each user runs.
+        The mechanism that each user runs.
     triples : iterable of tuples
         Inputs x0, x1, x2 that the relation allows.
     n : int
-        Messages in the shuffle.
+        Number of messages in the shuffle.
     changed : int
-        k, at most n.
+        k, the number of users who change; at most n.
     """
-    # Fewer changed users are neighbours, too: one is left whose report hides the others'.
+    # Data sets that differ in fewer users count too: one user is left to hide the others' reports.
     changed = min(changed, n - 1)
     found: list[DataSet] = []
     if changed < 1:
@@ -76,7 +76,7 @@ def _rows(mechanism: Definition, inputs: tuple[Any, ...]) -> list[list[arb]]:
         cut = mechanism.cut_law(inputs, log_cut=_CUT)
         law = mechanism.output_law(inputs) if cut is None else cut
         return _merged([[one.probability[i] for one in law] for i in range(3)])
-    # Of Laplace noise the laws stand in one ratio beyond the inputs.
+    # For Laplace noise, ratios are constant beyond the inputs.
     reach = arb(0) if noise.shape == 1 else _REACH * noise.scale / arb(2).sqrt()
     low, high = (noise.low - reach).mid(), (noise.high + reach).mid()
     places = check_inputs(noise, inputs)
@@ -87,7 +87,7 @@ def _rows(mechanism: Definition, inputs: tuple[Any, ...]) -> list[list[arb]]:
 
 
 def _merged(rows: list[list[arb]]) -> list[list[arb]]:
-    """Fewer classes: those with about the same score (P - Q)/R are one, the rarest ones as well."""
+    """Merge classes with about the same score (P - Q)/R, and the rarest ones at both ends."""
     if len(rows[0]) <= _CELLS:
         return rows
     mass = np.array([[float(x.mid()) for x in row] for row in rows])

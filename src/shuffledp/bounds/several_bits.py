@@ -1,7 +1,7 @@
-"""Several users' bits changed at once: a lower end by one threshold of the number of ones.
+"""Several changed users' bits: a lower end by a threshold test on the number of ones.
 
-In one data set c bits have the larger probability of a 1, in the other the smaller one; all others
-are the same. For every j, W the number of ones with all noise (post-processing;
+In one data set c bits have the larger probability of a 1, in the other the smaller one; all other
+bits are the same. With W the number of ones plus all noise, for every j (post-processing;
 docs/theory-shufflers.md, Lemma 5.3)
 
     D >= F_j = P(W > j) - e^eps Q(W > j),    and the same after the bits' names are exchanged.
@@ -20,9 +20,10 @@ from shuffledp.propose.circle import Tilted, plan
 
 __all__ = ["log_threshold"]
 
-# What a sum leaves out, in nats below its level: the first is enough for deltas of e^-40.
+# Terms left out of a sum are below e^-goal of its level. The goals are tried in turn; the first
+# serves deltas down to e^-40.
 _GOALS = (80.0, 240.0, 700.0)
-# Of the noise's rate: the largest tilt of Laplace noise.
+# Largest tilt with Laplace noise, as a share of the noise's rate.
 _SHARE = 0.6
 _FAR = 1 << 40
 
@@ -37,21 +38,21 @@ def log_threshold(
     noise: NoiseLaw | None,
     times: int,
 ) -> float:
-    """A lower bound of log D, the larger of both orders; -inf where none is found.
+    """A lower bound of log D, the larger of both orders; -inf if none is found.
 
     Parameters
     ----------
     bits : Bits
-        One bit.
+        The law of one bit under both inputs.
     epsilon : float
         eps >= 0 in nats.
     high, low, changed : int
-        Bits of the larger, and of the smaller, probability in both data sets; and those that
-        change.
+        Numbers of bits with the larger and with the smaller probability in both data sets, and of
+        bits that change.
     noise : NoiseLaw or None
-        What is added to the number of ones.
+        The noise added to the number of ones.
     times : int
-        How often, each time with noise of its own.
+        How often the noise is added, independently each time.
     """
     with ctx.workprec(OneBit.precision(high + low + changed)):
         small, large = (bits.law(x) for x in bits.inputs)
@@ -87,7 +88,7 @@ def _one_order(
     plain = Tilted((shares[0], shares[1]), (rests[0], rests[1]), 0.0, added)
     spread = plain.spread(high + changed, low)
     moved = changed * (shares[0] - shares[1])
-    # Two normal laws' ratio is e^eps that far above the first one's mean.
+    # For two normal laws, the ratio is e^eps this far above the first one's mean.
     rho = arb(max(spread * epsilon / moved - 0.5 * moved, 0.0) / max(spread, moved)).exp()
     if noise is not None and noise.kind == "discrete-laplace":
         rho = arb.min(rho, arb(_SHARE / noise.scale).exp())

@@ -1,6 +1,6 @@
-"""From delta of one user and a uniform order to delta of what is declared; ends are rounded up.
+"""From delta for one user and a uniform order to delta for a declared shuffler, rounded up.
 
-With a = e^eps, K = k T eps0 for k users' reports in T rounds and g <= gamma times the number of
+With a = e^eps, K = k T eps0 for k users' reports in T rounds, and g <= gamma times the number of
 orders (docs/theory-shufflers.md, Lemma 5.2, Theorems 1.1 and 5.1),
 
     delta_local(eps) <= (e^K - a)/(e^K + 1)_+                             (1 for K = inf)
@@ -29,16 +29,16 @@ __all__ = [
     "several",
 ]
 
-# Bits: what is added up is known to 1e-30.
+# Working precision in bits: sums are accurate to 1e-30.
 _BITS = 128
-# Steps of different lengths are tried for so many users; more cost an evaluation each.
+# Largest number of changed users for which unequal steps are tried; each step costs an evaluation.
 _MOST_STEPS = 12
-# They are worth their time where equal ones lose that much of log delta.
+# Loss of log delta by equal steps from which on unequal ones are tried.
 _WORTH = 0.02
 
 
 class Chain(NamedTuple):
-    """Steps from one data set to another, log delta of one user at each, and of all together."""
+    """Steps between data sets, one user's log delta at each, and log delta of the whole chain."""
 
     steps: tuple[float, ...]
     logs: tuple[float, ...]
@@ -46,14 +46,14 @@ class Chain(NamedTuple):
 
 
 def local_guarantee(eps0: float, changed: int, rounds: int) -> float:
-    """K = k T eps0.
+    """K = k T eps0 in nats, rounded up.
 
     Parameters
     ----------
     eps0 : float
-        Of one report, in nats; may be inf.
+        Guarantee of one report, in nats; may be inf.
     changed, rounds : int
-        Users' reports that change, and rounds.
+        Number of users whose reports change, and number of rounds.
     """
     if changed * rounds == 1 or not math.isfinite(eps0):
         return eps0
@@ -62,7 +62,7 @@ def local_guarantee(eps0: float, changed: int, rounds: int) -> float:
 
 
 def log_local(guarantee: float, epsilon: float) -> float:
-    """log of the largest delta at eps of reports that a pure guarantee K is known of.
+    """log of the largest delta at eps that a pure guarantee K allows.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ def log_mixed(log_delta: float, distance: float, log_left: float) -> float:
     Parameters
     ----------
     log_delta : float
-        Of a uniform permutation.
+        log delta for a uniform permutation.
     distance : float
-        g, total variation distance from it in all rounds.
+        g, total variation distance from a uniform permutation in all rounds together.
     log_left : float
         log of delta_local at the same eps.
     """
@@ -102,14 +102,14 @@ def log_mixed(log_delta: float, distance: float, log_left: float) -> float:
 
 
 def several(distance: float, orders: int) -> float:
-    """Of so many orders, each within gamma given the others: T gamma, at most 1.
+    """Distance of several orders, each within gamma given the others: T gamma, at most 1.
 
     Parameters
     ----------
     distance : float
-        gamma.
+        gamma, for one order.
     orders : int
-        T.
+        T, the number of orders.
     """
     if orders == 1 or distance == 0.0:
         return distance
@@ -123,7 +123,7 @@ def log_chain(epsilon: float, steps: Sequence[float], logs: Sequence[float]) -> 
     Parameters
     ----------
     epsilon : float
-        eps, which the steps add up to at most.
+        eps in nats; the steps add up to at most this.
     steps : sequence of float
         eps_i >= 0.
     logs : sequence of float
@@ -145,11 +145,11 @@ def chain(log_one: Callable[[float], float], epsilon: float, changed: int) -> Ch
     Parameters
     ----------
     log_one : callable
-        log of an upper end of one user's delta at an eps.
+        eps -> upper end of log delta for one user.
     epsilon : float
         eps >= 0 in nats.
     changed : int
-        k, how many users change.
+        k, the number of users who change.
     """
     if changed == 1:
         found = log_one(epsilon)
@@ -160,7 +160,7 @@ def chain(log_one: Callable[[float], float], epsilon: float, changed: int) -> Ch
     if changed > _MOST_STEPS or not epsilon > 0.0:
         return best
     spread = spread_of(equal[0], logs[0])
-    # What unequal steps gain where losses are normal: mu^2/24 (k^2 - 1) k, about.
+    # Gain of unequal steps where losses are normal: about mu^2/24 (k^2 - 1) k.
     if spread * (changed**3 - changed) / 24.0 > _WORTH:
         steps = steps_of(epsilon, changed, spread)
         other = tuple(log_one(step) for step in steps)
@@ -171,12 +171,12 @@ def chain(log_one: Callable[[float], float], epsilon: float, changed: int) -> Ch
 
 
 def _exp(log: float) -> arb:
-    """e^log of an upper end of a probability: 0 for -inf, 1 where the end says nothing."""
+    """e^log of an upper end of a probability: 0 for -inf, 1 where log is not finite otherwise."""
     if log == -math.inf:
         return arb(0)
     return arb(log).exp() if math.isfinite(log) else arb(1)
 
 
 def _log(value: arb) -> float:
-    """A logarithm of at most 0, rounded up."""
+    """The logarithm, rounded up and at most 0."""
     return min(log_above(value), 0.0)

@@ -1,6 +1,6 @@
-"""Whether a claim by label stealing holds: the bound at the claim's own free numbers, once more.
+"""Check claims by label stealing: evaluate the bound again at the claim's own free numbers.
 
-The sums are as finely again as when it was issued, with more bits.
+The step of the sums is smaller than the issuer's, and there are more bits.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from shuffledp.errors import ParameterError
 
 __all__ = ["StealingClaims"]
 
-# Bits beyond those of the issuer, and how much finer the sums are.
+# Bits beyond the issuer's, and the divisor of the step of the sums.
 _MORE_BITS, _FINER = 64, 2
-# The largest free number: tilts and steps of real claims are below 1e20.
+# Largest free number accepted: tilts and steps of real claims are below 1e20.
 _LARGEST = 1e100
 
 
 class StealingClaims:
-    """What many claims about one mechanism among n users share: its laws.
+    """The laws that claims about one mechanism among n users share.
 
     Parameters
     ----------
     mechanism : Definition
         "generic" stands for all mechanisms with a local guarantee.
     n : int
-        Users, the victim included, n >= 2.
+        Number of users, the victim included, n >= 2.
     log_least : float
-        About log of the least delta that is claimed.
+        An estimate of log of the least delta claimed.
     jump : bool
-        The claims are by the bound with one large gain kept whole.
+        Whether the claims are by the bound with one large gain kept whole.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StealingClaims:
     def log_delta(
         self, free: Sequence[Mapping[str, Any]], *, epsilon: float, enough: float
     ) -> float:
-        """A float certainly not below log of the bound, or any up to ``enough`` if it is less.
+        """log of the bound, rounded up to a float; ``enough`` if the bound is surely at most that.
 
         Parameters
         ----------
@@ -63,16 +63,16 @@ class StealingClaims:
         epsilon : float
             eps >= 0 in nats.
         enough : float
-            log of the delta that is claimed.
+            log of the claimed delta.
 
         Raises
         ------
         ParameterError
-            For numbers out of range.
+            If a number is out of range.
         NotCertified
-            Where no theorem says which pairs and inputs to look at.
+            If no theorem says which pairs and inputs suffice.
         """
-        # Equal sets are one: pairs that share theirs are looked at together.
+        # Merge equal sets: pairs that share one are bounded together.
         kept: dict[Numbers, Numbers] = {}
         numbers = [kept.setdefault(one, one) for one in map(_numbers, free)]
         if self._covered is not None:
@@ -86,7 +86,7 @@ class StealingClaims:
 
 
 def _numbers(free: Mapping[str, Any]) -> Numbers:
-    """Free numbers as a file has them; a type that is none of theirs is refused."""
+    """The free numbers of a file's entry; ParameterError for values of a wrong type."""
     rows = [free.get(key) for key in ("share", "join")]
     if not all(isinstance(row, list | tuple) and all(map(_is_number, row)) for row in rows):
         raise ParameterError("share, join: wanted lists of numbers from 0 to 1")
@@ -101,7 +101,7 @@ def _numbers(free: Mapping[str, Any]) -> Numbers:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a finite number, and one whose products are floats."""
+    """Whether the value is a number so small that products of such numbers are finite floats."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) <= _LARGEST

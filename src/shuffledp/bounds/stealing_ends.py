@@ -1,6 +1,6 @@
-"""Certified ends of eps and delta by label stealing, of one mechanism among n users.
+"""Certified ends of eps and delta by label stealing, for one mechanism among n users.
 
-Floats propose an eps and free numbers; balls certify that point, and a miss says how far to move.
+Floats propose an eps and free numbers; balls certify the bound there. A miss tells how far to move.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from shuffledp.propose.stealing_solve import Proposer
 
 __all__ = ["End", "Stealing"]
 
-# How far below delta a certified end of eps may be, in logs: from 2e-7, which a finer sum of a
-# reader's does not see, to 1.2e-5, which is 1e-6 of eps.
+# How far below the target a certified log delta may be: from 2e-7, which a reader's finer sum does
+# not notice, to 1.2e-5, which is 1e-6 of eps.
 _SPARE, _NEAR = 2e-7, 1.2e-5
-# Certificates on the way to an end.
+# Most certificates on the way to an end.
 _TRIES = 8
-# What lies farther below the target than this need not be told from it, in logs.
+# A log delta this far below the target is not computed any more sharply.
 _FAR = 1e-3
-# Of unbounded noise a law serves for all deltas of such a range, in logs.
+# For unbounded noise, one law serves all log deltas of such a range (each next range is twice as
+# deep).
 _RANGE = 16.0
 
 
@@ -35,11 +36,11 @@ class End(NamedTuple):
     Attributes
     ----------
     epsilon, log_delta : float
-        The point.
+        The eps in nats and the bound of log delta.
     numbers : list of Numbers
-        Of each pair of inputs, in the order of its theorem.
+        Free numbers of each pair of inputs, in the order of its theorem.
     which : int
-        The pair that is about the worst.
+        Index of the pair that seems the worst.
     """
 
     epsilon: float
@@ -49,14 +50,14 @@ class End(NamedTuple):
 
 
 class Stealing:
-    """Label stealing of one mechanism among n users, n >= 2.
+    """Label stealing of one mechanism among n >= 2 users.
 
     Parameters
     ----------
     mechanism : Definition
         "generic" stands for all mechanisms with a local guarantee.
     n : int
-        Users, the victim included.
+        Number of users, the victim included.
     """
 
     def __init__(self, mechanism: Definition, n: int) -> None:
@@ -65,18 +66,18 @@ class Stealing:
 
     @property
     def deviation(self) -> float:
-        """Of the privacy loss, to first order."""
+        """Standard deviation of the privacy loss, to first order."""
         return self._at(-_RANGE)[1].deviation
 
     def epsilon(self, target: float, *, cap: float) -> End | None:
-        """An eps with a certified log delta of at most the target, close to the least.
+        """An eps, close to the least, with log delta certified at most the target; None if none.
 
         Parameters
         ----------
         target : float
-            log of delta.
+            log of the target delta.
         cap : float
-            None where the answer is not below it.
+            Upper limit: None is returned where the eps would not be below it.
         """
         cases, proposer = self._at(target)
         found = proposer.crossing(target, cap)
@@ -96,7 +97,7 @@ class Stealing:
                     break
             if not math.isfinite(gap):
                 break
-            # Far below the target the estimate says how far: that decides the next eps alone.
+            # Far below the target, the estimate alone determines the next eps.
             value = min(value, max(plan.value for plan in plans)) if gap <= -_FAR else value
             if before is not None and abs(value - before[1]) > _FAR and eps != before[0]:
                 slope = min((value - before[1]) / math.log(eps / before[0]), -0.01)
@@ -105,7 +106,7 @@ class Stealing:
         return best if best is not None and best.epsilon < cap else None
 
     def log_delta(self, eps: float) -> End | None:
-        """A certified log delta at eps > 0; None where there is no bound below 1."""
+        """A certified log delta at eps > 0; None where no bound is below 1."""
         proposer = self._at(-_RANGE)[1]
         about = max(plan.value for plan in proposer.plans(eps))
         if not about < 0.0:
@@ -114,20 +115,20 @@ class Stealing:
         return self.certified(eps, _all_numbers(plans), about, _worst(plans))
 
     def searched(self, eps: float) -> tuple[float, list[Plan]]:
-        """About log delta at eps, and numbers that were searched for it."""
+        """An estimate of log delta at eps, and the free numbers found by a search there."""
         plans = self._at(-_RANGE)[1].searched(eps)
         return max(plan.value for plan in plans), plans
 
     def certified(
         self, eps: float, numbers: Sequence[Numbers], about: float, which: int = 0
     ) -> End | None:
-        """A certified log delta at these numbers; None where there is none below 1."""
+        """A certified log delta at these numbers; None where it is not below 0."""
         cases = self._at(about)[0]
         value = self._certified(cases, numbers, eps) + _SPARE
         return End(eps, value, list(numbers), which) if value < 0.0 else None
 
     def numbers(self, plan: Plan, smoothest: float) -> Numbers:
-        """A plan's free numbers, and where to sum at them."""
+        """A plan's free numbers, with the line and step of the sums."""
         return numbers_of(plan, smoothest)
 
     def moved(self, plans: Sequence[Plan], eps: float, about: float) -> list[Plan]:
@@ -145,7 +146,7 @@ class Stealing:
             return log_delta(cases, numbers, self._n, eps, enough=enough)
 
     def _at(self, log: float) -> tuple[Sequence[Case], Proposer]:
-        """Cases and what proposes for them, in enough detail for such a delta."""
+        """The cases and their proposer, in enough detail for a log delta of this size."""
         level = -_RANGE
         if self._made and self._made[level][0][0].unbounded:
             while level > log:
@@ -160,7 +161,7 @@ class Stealing:
 
 
 def numbers_of(plan: Plan, smoothest: float = 0.0) -> Numbers:
-    """The plan's free numbers, and where to sum at them."""
+    """The plan's free numbers, with the line and step of the sums."""
     step = step_of(plan.width, plan.alpha) / plan.fine
     ceiling = plan.ceiling if math.isfinite(plan.ceiling) else None
     split = tuple(plan.share.tolist()), tuple(plan.join.tolist())
@@ -169,7 +170,7 @@ def numbers_of(plan: Plan, smoothest: float = 0.0) -> Numbers:
 
 
 def _all_numbers(plans: Sequence[Plan]) -> list[Numbers]:
-    """Numbers of all plans; plans that are one have the same numbers."""
+    """Free numbers of all plans; one object for plans that are the same object."""
     made = {id(plan): plan for plan in plans}
     numbers = {key: numbers_of(plan) for key, plan in made.items()}
     return [numbers[id(plan)] for plan in plans]

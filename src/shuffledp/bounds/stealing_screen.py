@@ -1,18 +1,18 @@
-"""Pairs of inputs that are certainly no worse than another one, all of them at once.
+"""Label stealing: rule out all pairs of inputs that are certainly no worse than another one.
 
-For free numbers that many pairs share let beta = share B, t_x = R_x - beta, g = R_i - a R_j and
+For free numbers that many pairs share, let beta = share B, t_x = R_x - beta, g = R_i - a R_j and
 phi(z) = 2 (e^z - 1 - z)/z^2, which grows in z. As g <= top = max over inputs of R, the moments of
 Corollary 3.2 are, at any alpha' <= alpha,
 
     c0 + d0 <= |beta| + |t_x| + alpha' |g| + alpha'^2/2 sum_y q_x g^2,
     q_x = s^2 phi(alpha s top/beta)/beta + (1 - s)^2 phi(alpha (1 - s) top/t_x)/t_x,
 
-and the sums over outputs of q_x g^2 of all pairs are one product of matrices for each x. At another
-a' they are, by Minkowski's inequality, at most
+and the sums over outputs of q_x g^2, for all pairs, are one product of matrices for each x. At
+another a' the sums are, by Minkowski's inequality, at most
 
     (sqrt(sum_y q_x g^2) + |a' - a| sqrt(sum_y q_x R_j^2))^2,
 
-so that the products at one a serve others nearby (docs/theory-stealing.md, section 5.1).
+so that the products at one a serve nearby values too (docs/theory-stealing.md, section 5.1).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 Row = Sequence[arb]
 Floats = npt.NDArray[np.float64]
 
-# Up to it phi(z) <= e^z says enough, and its own formula would cancel.
+# Up to this z, phi(z) <= e^z is sharp enough; phi's own formula would cancel.
 _SMALL = 1e-3
 
 
@@ -50,9 +50,9 @@ class Moments(NamedTuple):
     grow : arb
         a = e^eps.
     gains : list of lists of arb
-        Of q_x g^2, by i and j.
+        Sums of q_x g^2, by i and j.
     second : list of arb
-        Of q_x R_j^2, by j.
+        Sums of q_x R_j^2, by j.
     """
 
     grow: arb
@@ -63,16 +63,16 @@ class Moments(NamedTuple):
 def second_moments(
     rows: Sequence[Row], blanket: Row, numbers: tuple[Row, Row], alpha: arb, grow: arb
 ) -> Moments | None:
-    """The sums of all ordered pairs; None where a label or the reservoir lacks an output.
+    """The sums for all ordered pairs; None where a label or the reservoir lacks an output.
 
     Parameters
     ----------
     rows : sequence of rows
-        The laws of all inputs.
+        The laws under all inputs.
     blanket : row
-        Below all of them.
+        A measure below all of them, B.
     numbers : tuple of two rows
-        share and s of each output.
+        share and s for each output.
     alpha : arb
         The largest tilt.
     grow : arb
@@ -102,7 +102,7 @@ def second_moments(
 
 
 def _squares(rows: Sequence[Row], weights: Row, grow: arb) -> tuple[list[list[arb]], list[arb]]:
-    """Sums over outputs of q (R_i - a R_j)^2 for all i and j, and of q R_j^2."""
+    """The sums over outputs of q (R_i - a R_j)^2 for all i and j, and of q R_j^2 for all j."""
     weighted = [[q * r for q, r in zip(weights, row, strict=True)] for row in rows]
     own = [
         total(x * r for x, r in zip(w, row, strict=True))
@@ -125,32 +125,32 @@ def surely_met(
     grow: arb,
     target: arb,
 ) -> set[tuple[int, int]]:
-    """Ordered pairs of rows of which the bound is certainly at most the target.
+    """Ordered pairs of rows whose bound is certainly at most the target.
 
     Parameters
     ----------
     moments : Moments
-        By ``second_moments``, for tilts up to ``alpha`` or more.
+        From ``second_moments``, for tilts up to at least ``alpha``.
     rows : sequence of rows
-        As there.
+        The laws passed to ``second_moments``.
     hidden : arb
-        The mass of the reservoir.
+        Mass of the reservoir.
     alpha : arb
-        Tilt.
+        The tilt.
     n : int
-        Users.
+        Number of users.
     grow : arb
         a = e^eps.
     target : arb
-        Of delta.
+        The target delta.
     """
-    # What is lost where nobody is in the reservoir: int (1 - s) g_+ <= 1.
+    # The loss if nobody else is in the reservoir: int (1 - s) g_+ <= 1.
     left = target - (1 - hidden).nonnegative_part() ** (n - 1)
     if not left > 0:
         return set()
     sums = [total(row) for row in rows]
     most, least = _largest(sums), -_largest([-x for x in sums])
-    # |beta| + |t_x|, and what is left over of it where the masses sum to less.
+    # |beta| + |t_x|, with the left-over where these masses sum to less than 1.
     mass = most.max(arb(1))
     room = (2 * alpha * n * left) ** (arb(1) / n) - mass - alpha * (most - grow * least)
     if not room > 0:
@@ -167,7 +167,7 @@ def surely_met(
 
 
 def _phi(z: arb) -> arb:
-    """An upper bound of 2 (e^z - 1 - z)/z^2, z >= 0."""
+    """An upper bound of phi(z) = 2 (e^z - 1 - z)/z^2 for z >= 0."""
     return 2 * (z.exp() - 1 - z) / (z * z) if z > _SMALL else z.exp()
 
 
@@ -182,7 +182,7 @@ def _largest(values: Sequence[arb]) -> arb:
 
 
 def about_weights(law: Floats, beta: Floats, join: Floats, alpha: float) -> list[Floats]:
-    """q_x of every row, about."""
+    """q_x of every row, in floats."""
     top = law.max(axis=0)
 
     def phi(z: Floats) -> Floats:
@@ -195,7 +195,7 @@ def about_weights(law: Floats, beta: Floats, join: Floats, alpha: float) -> list
 
 
 def about_moments(law: Floats, weights: Sequence[Floats], grow: float) -> Floats:
-    """The largest sum over outputs of q_x g^2 of each ordered pair of rows, about."""
+    """The largest sum over outputs of q_x g^2 for each ordered pair of rows, in floats."""
     found = np.zeros((len(law), len(law)))
     for q in weights:
         products = (law * q) @ law.T

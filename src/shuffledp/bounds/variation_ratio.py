@@ -1,10 +1,10 @@
-"""Variation ratio: pairs made from three numbers of a randomizer, p, beta and q.
+"""Variation ratio: pairs of laws made from three numbers of a randomizer, p, beta and q.
 
     R_x0 <= p R_x1 and conversely,      TV(R_x0, R_x1) <= beta,      max(R_x0, R_x1) <= q R_x
 
-for the victim's inputs x0, x1 and every other user's x. Two pairs are made from them: the
-published one (Wang et al. 2024), which bounds a mechanism only where ``published_reason`` finds
-nothing to say, and the repaired one (docs/theory.md, section 5.3), which always does.
+for the victim's inputs x0, x1 and every other user's x. Two pairs are made from them: the published
+one (Wang et al. 2024), which is a bound only where ``published_reason`` returns None, and the
+repaired one (docs/theory.md, section 5.3), which always is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.errors import NotCertified, rejected
 
 U = UNIT_ROUNDOFF
-# A beta this near, relatively, to (p-1)/(p+1) is raised to it: floats of equal numbers differ.
+# A beta this near, relatively, to (p-1)/(p+1) is raised to it, as floats of equal numbers may
+# differ.
 _SNAP = 1e-12
 COUNTEREXAMPLE = (
     "3-RR with e^eps0 = 19, e^eps = 15, n = 2 has delta = 76/441 and the published pair gives "
@@ -46,8 +47,9 @@ class VariationRatio:
 
     Notes
     -----
-    The cap never excludes a randomizer: TV <= q - 1 and TV <= (p-1)/(p+1) always (docs/theory.md,
-    Lemma 5.3). For upper bounds a beta within 1e-12 of (p-1)/(p+1) is raised to it.
+    The cap never excludes a randomizer, as TV <= q - 1 and TV <= (p-1)/(p+1) always
+    (docs/theory.md, Lemma 5.3). For upper bounds, a beta within 1e-12 of (p-1)/(p+1) is raised to
+    it.
     """
 
     p: float
@@ -62,7 +64,7 @@ class VariationRatio:
 
     @property
     def total_variation(self) -> Fraction:
-        """The capped beta, exactly; raised where it is next to the cap."""
+        """The capped beta, exactly; raised to the cap where it is next to it."""
         beta, top = Fraction(self.beta), self._largest
         if beta >= top * (1 - Fraction(_SNAP)):
             beta = top
@@ -70,12 +72,12 @@ class VariationRatio:
 
     @property
     def attained_variation(self) -> Fraction:
-        """The capped beta, never raised: there are randomizers with this distance."""
+        """The capped beta, never raised: some randomizer has this distance."""
         return min(Fraction(self.beta), self._largest, Fraction(self.q) - 1)
 
     @property
     def eps0(self) -> float:
-        """log p, rounded up: what the victim's report alone gives away."""
+        """log p, rounded up: the local guarantee of the victim's report, in nats."""
         return math.inf if self.p == math.inf else math.log(self.p) * (1.0 + 8 * U) + 1e-300
 
     @property
@@ -86,7 +88,7 @@ class VariationRatio:
         return (Fraction(self.p) - 1) / (Fraction(self.p) + 1)
 
     def weights(self, beta: Fraction | None = None) -> tuple[Fraction, Fraction, Fraction]:
-        """(p al, al, k0): the victim's label probabilities; of ``total_variation`` if not given."""
+        """(p al, al, k0): the victim's label probabilities for beta, or for ``total_variation``."""
         beta = self.total_variation if beta is None else beta
         if self.p == math.inf:
             return beta, Fraction(0), 1 - beta
@@ -100,9 +102,9 @@ class VariationRatio:
 def repaired_pair(ratio: VariationRatio, *, n: int, attained: bool = False) -> LawPair:
     """Repaired variation ratio (docs/theory.md, Theorem 5.4), adaptive randomizers included.
 
-    Labels (p al, al, k0) and (al, p al, k0) against r = p al/q, r, k0/q and a left-over of mass
-    1 - (1 + beta)/q. With ``attained`` beta is not raised, for a lower end: there are randomizers
-    of which this is the pair (docs/theory.md, Remark 5.9).
+    Labels (p al, al, k0) and (al, p al, k0), with the reference r = p al/q, r, k0/q and a left-over
+    of mass 1 - (1 + beta)/q. With ``attained``, beta is not raised, for a lower end: this is the
+    pair of some randomizer (docs/theory.md, Remark 5.9).
     """
     n = count("n", n)
     ratio = _alone(ratio) if n == 1 else ratio
@@ -116,13 +118,13 @@ def repaired_pair(ratio: VariationRatio, *, n: int, attained: bool = False) -> L
 def published_pair(ratio: VariationRatio, *, n: int) -> LawPair:
     """The pair of Wang et al. 2024, Theorem 4.1, with the victim's and the others' rest merged.
 
-    (p al, al, k0) and (al, p al, k0) against (r, r, 1 - 2r). It bounds a mechanism only where
+    (p al, al, k0) and (al, p al, k0) with the reference (r, r, 1 - 2r). It is a bound only where
     ``published_reason`` returns None.
 
     Raises
     ------
     NotCertified
-        If 2r > 1, where there is no such pair.
+        If 2r > 1, where no such pair exists.
     """
     n = count("n", n)
     ratio = _alone(ratio) if n == 1 else ratio
@@ -138,16 +140,16 @@ def published_pair(ratio: VariationRatio, *, n: int) -> LawPair:
 
 
 def _alone(ratio: VariationRatio) -> VariationRatio:
-    """Without other users q says nothing, so it must not cap beta either."""
+    """The ratio for a victim without other users: q then does not matter and must not cap beta."""
     return VariationRatio(ratio.p, ratio.beta, max(ratio.q, math.nextafter(1.0 + ratio.beta, 3.0)))
 
 
 def published_reason(ratio: VariationRatio) -> str | None:
-    """Why the published pair bounds nothing for these numbers; None where it does.
+    """Why the published pair is not a bound for these numbers; None where it is.
 
-    It is a bound if k0 = 0, that is beta = (p-1)/(p+1), when it is the repaired pair (any
-    q >= 1 + beta). For one law of the others it is exact (docs/theory.md, section 5.6), but p, beta
-    and q do not tell that law.
+    It is a bound if k0 = 0, that is beta = (p-1)/(p+1): it is then the repaired pair (for any q >=
+    1 + beta). For one particular law of the others it is exact (docs/theory.md, section 5.6), but
+    p, beta and q do not determine that law.
     """
     if ratio.weights()[2] == 0:
         return None
@@ -163,8 +165,8 @@ def published_reason(ratio: VariationRatio) -> str | None:
 def largest_ratio(pair: LawPair) -> tuple[float, float, float]:
     """p, beta and q of a pair, rounded up: see ``variation_ratio.VariationRatio``.
 
-    R_x0 <= p R_x1 and conversely, TV(R_x0, R_x1) <= beta, and max(R_x0, R_x1) <= q reference. What
-    is infinite is `inf`.
+    R_x0 <= p R_x1 and conversely, TV(R_x0, R_x1) <= beta, and max(R_x0, R_x1) <= q reference.
+    Infinite ratios are `inf`.
     """
     with ctx.workprec(precision_for(1)):
         law = [c for c in pair.classes() if any(not x.is_zero() for x in c.probability[:2])]
@@ -196,7 +198,10 @@ def _above(x: arb) -> float:
 
 
 def _pair(labels: list[tuple[Fraction, Fraction, Fraction]], leftover: Fraction, n: int) -> LawPair:
-    """Labels (reference, P, Q), exact masses; what the reference lacks to 1 is left over."""
+    """A pair from labels (reference, P, Q) with exact masses.
+
+    The reference has ``leftover`` besides.
+    """
     if leftover < 0:
         raise rejected("leftover", float(leftover), "a mass >= 0")
     kept = tuple(label for label in labels if label[0] > 0)
