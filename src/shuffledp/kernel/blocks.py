@@ -1,4 +1,4 @@
-"""Which nodes have to be summed, and a bound of all the others."""
+"""Nodes of a trapezoidal sum: which ones are summed, and an upper bound of all others."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from shuffledp.kernel.draws import Bounded, TiltedSum
 
 __all__ = ["BLOCK", "MOST_WORK", "Nodes"]
 
-# Nodes that are summed or bounded together; measured: 8 and 32 are slower.
+# Number of nodes that are summed or bounded together; 8 and 32 were measured to be slower.
 BLOCK = 16
-# Blocks are split in so many, and this many are looked at together.
+# Number of blocks that a block is split into, and number of blocks bounded together.
 _SPLIT, _ROW = 8, 64
-# A block at t may leave out this share of the tolerance, times (1 + t/alpha)^-0.7: all blocks
-# together leave out about the tolerance.
+# A block at t may be left out if its bound is at most this share of the tolerance, times (1 +
+# t/alpha)^-0.7: all such blocks together amount to about the tolerance.
 _SHARE, _FALL = 0.01, 0.7
-# Midpoints of blocks wider than this, in standard deviations of a draw, bound nothing.
+# Blocks wider than this, in standard deviations of a draw, cannot be bounded from their midpoints.
 _WIDEST = 0.7
-# Where windows of gains leave more blocks than this to be summed, midpoints are asked instead:
-# around the saddle one to three blocks have to be summed.
+# If windows of gains leave more blocks than this to be summed, midpoints are used instead: around
+# the saddle, one to three blocks have to be summed.
 _CENTRE = 4
-# A bound of a block costs as much as its sum: of blocks in a row that could not be bounded so many
-# more lead to one more that is summed before a bound is tried again.
+# A block's bound costs as much as its sum. After this many consecutive blocks without a sufficient
+# bound, one more block is summed before the next bound is tried.
 _PATIENCE = 8
-# Work of one integral at most, in nodes times atoms, and what a node costs beside its atoms: about
-# two seconds. A bound of a block counts as its sum.
+# Most work of one integral, in nodes times atoms (about two seconds), and the work of a node
+# besides its atoms. A block's bound counts as its sum.
 MOST_WORK, _PER_NODE = 3e7, 30
 
 
 class Nodes:
-    """Nodes t = step j >= 0: blocks that are summed (`starts`), and `left_out`.
+    """Nodes t = step j >= 0: the blocks that are summed (`starts`), and a bound of all others.
 
     `left_out` bounds |(step/pi) sum over all other nodes|, for both payoffs, divided by the scale
     of the transform.
@@ -60,21 +60,21 @@ class Nodes:
             self._by_midpoints(rest)
 
     def values(self, sums: Sequence[TiltedSum]) -> list[acb]:
-        """The transform of the whole sum / scale, block after block, but for the drift.
+        """The whole sum's transform / scale on the blocks in `starts`, without the drift factor.
 
         Parameters
         ----------
-        sums : those whose bounds told which nodes to sum.
+        sums : the sums whose bounds decided which nodes to sum.
         """
         found = sums[0].values(self.step, self.starts, BLOCK)
         for x in sums[1:]:
             values = x.values(self.step, self.starts, BLOCK)
             found = [a * b for a, b in zip(found, values, strict=True)]
-        # |transform| <= cap holds on the whole line, whatever rounding makes of a node.
+        # |transform| <= cap holds on the whole line, also where rounding spoils a node.
         return [x if x.is_finite() else disc(self._cap) for x in found]
 
     def _last(self) -> int:
-        """The first multiple of BLOCK beyond which the smoothing leaves little."""
+        """The first multiple of BLOCK found beyond which the smoothing leaves little."""
         enough = self._enough / 8
 
         def is_far(blocks: int) -> bool:
@@ -93,7 +93,10 @@ class Nodes:
         return high * BLOCK
 
     def _negligible(self, first: int, size: int, bound: arb) -> bool:
-        """Leave out `size` nodes from `first` on, if their bound is small enough."""
+        """Leave out `size` nodes from `first` on if their bound is small enough.
+
+        Return whether it is.
+        """
         t = self.step * first
         left = bound * self._kernel.envelope(t) * (size * self.step / arb.pi())
         share = _SHARE / (1.0 + float(t) / self._contour.alpha) ** _FALL
@@ -103,19 +106,22 @@ class Nodes:
         return True
 
     def _spend(self, blocks: float) -> None:
-        """Count blocks that are looked at or summed.
+        """Count blocks that are bounded or summed.
 
         Raises
         ------
         NotCertified
-            If they are too much work.
+            If their total work exceeds the limit.
         """
         self._room -= blocks * self._weight
         if self._room < 0.0:
             raise NotCertified("the contour asks for more nodes times atoms than it may have")
 
     def _by_windows(self) -> int:
-        """Bound blocks of growing size by windows of gains; return where that no longer helps."""
+        """Bound blocks of growing size by windows of gains.
+
+        Return the node where this stops helping.
+        """
         place = size = BLOCK
         dense, failed, met = any(x.dense for x in self._sums), 0, 0
         while place < self.end:
@@ -126,7 +132,7 @@ class Nodes:
                 bound *= x.bound_between(low, high)
             if self._negligible(place, size, bound):
                 place, failed, met = place + size, 0, met + 1
-                # Two of a size show that larger ones may do.
+                # After two bounded blocks of one size, larger blocks are tried.
                 size = 2 * size if met % 2 == 0 else size
             elif size > BLOCK:
                 size, met = max(BLOCK, size // 2 // BLOCK * BLOCK), 0
@@ -141,14 +147,17 @@ class Nodes:
         return place
 
     def _by_midpoints(self, first: int) -> None:
-        """Bound blocks by the transform at their midpoints; those that fail are split."""
+        """Bound blocks by the transform at their midpoints.
+
+        Split those whose bound does not suffice.
+        """
         size = BLOCK
         widest = max(float_above(x.spread) for x in self._sums) * float(self.step)
         while size < self.end and size * _SPLIT * widest < 2 * _WIDEST:
             size *= _SPLIT
         todo, count = range(first, self.end, size * _ROW), _ROW
         while todo:
-            # Two products for each midpoint.
+            # Each midpoint takes two products.
             self._spend(len(todo) * count * 2 / BLOCK)
             bounds = self._sums[0].bounds_around(self.step, todo, size, count)
             for x in self._sums[1:]:

@@ -1,12 +1,12 @@
-"""Cells of outputs: finite laws of the gain above and below a continuous one.
+"""Cells of outputs: finite laws of the gain, above and below a continuous one.
 
 A report has the laws P and Q under the victim's two inputs; R is the reference.  With u = dP/dR,
 v = dQ/dR and a = e^eps the gain at an output is g = u - a v.  A cell is a set of outputs with its
 masses under R, P and Q and with bounds of u and v.
 
 Let f be convex and non-decreasing with slopes of at most 1, and S the sum of the independent gains
-of n messages.  E f(s + G) is convex in the gain G of one message, for every s.  So, one message
-after the other,
+of n messages.  E f(s + G) is convex in the gain G of one message, for every s.  Message by message
+it follows:
 
 below   E f(S) falls where the gain on a cell is replaced by its mean (P - a Q)/R there (Jensen's
         inequality).  The gain may be unbounded on the cell.
@@ -50,14 +50,14 @@ _INFINITY = arb("inf")
 
 
 class Corner(NamedTuple):
-    """Likelihood ratios to the reference: u of P, v of Q."""
+    """Likelihood ratios to the reference: u of P and v of Q."""
 
     u: arb
     v: arb
 
 
 class Cell(NamedTuple):
-    """A set of outputs.
+    """A set of outputs with its masses and bounds of its likelihood ratios.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class Cell(NamedTuple):
     top : Corner
         On the cell u is at most ``top.u`` and v at least ``top.v``; the former may be inf.
     stretch : tuple of arb, or None
-        Where it is given, u and v are those numbers times one common factor, which is between these
-        two: the gain is that of a corner times the factor.
+        If given, u and v on the cell are the numbers of a corner times a common factor between
+        these two: the gain is that corner's gain times the factor.
 
     Notes
     -----
-    Where u does not fall and v does not rise from one cell to the next these share a corner, as one
-    object: its gain is then one atom for both.
+    If u does not decrease and v does not increase from one cell to the next, the two cells share a
+    corner, as one object: its gain is one atom for both.
     """
 
     mass: arb
@@ -85,12 +85,12 @@ class Cell(NamedTuple):
     stretch: tuple[arb, arb] | None = None
 
     def swap(self) -> Cell:
-        """The same with P and Q exchanged."""
+        """The cell with P and Q exchanged."""
         bottom, top = Corner(self.top.v, self.top.u), Corner(self.bottom.v, self.bottom.u)
         return Cell(self.mass, self.q, self.p, bottom, top, self.stretch)
 
     def plain(self) -> Cell:
-        """The same without a common factor: its least and largest values are in the corners."""
+        """The cell without a common factor; the factor's extremes go into the corners."""
         if self.stretch is None:
             return self
         (low_u, high_v), (high_u, low_v), (least, most) = self.bottom, self.top, self.stretch
@@ -104,11 +104,11 @@ class Gain(NamedTuple):
     Attributes
     ----------
     mass : arb
-        The reference's mass.
+        The cell's mass under the reference.
     total : arb
-        The gain's integral, P - a Q.
+        The gain's integral over the cell, P - a Q.
     rising : arb
-        P: at least the integral of the gain's positive part.
+        P's mass: an upper bound of the integral of the gain's positive part.
     low, high : arb
         low <= g <= high on the cell; infinite where the gain is unbounded.
     """
@@ -121,12 +121,12 @@ class Gain(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """A finite law of the gain, and what is added for what it leaves out.
+    """A finite law of the gain, and a charge for what it leaves out.
 
     Attributes
     ----------
     atoms : list of Atom
-        Their masses add up to those of the cells; above, to the upper ends of these.
+        Their masses add up to those of the cells; for a law above, to the upper ends of these.
     charge : arb
         E f(S) is at most E f of n draws of the atoms plus n times the charge.
     """
@@ -139,7 +139,7 @@ class Ends(NamedTuple):
 
 
 def product(one: Cell, other: Cell) -> Cell:
-    """The cell of two independent reports sent as one: masses multiply, and so do ratios."""
+    """The cell of two independent reports sent together: masses and ratios multiply."""
     one, other = one.plain(), other.plain()
     bottom = Corner(_times(one.bottom.u, other.bottom.u), _times(one.bottom.v, other.bottom.v))
     top = Corner(_times(one.top.u, other.top.u), _times(one.top.v, other.top.v))
@@ -147,7 +147,7 @@ def product(one: Cell, other: Cell) -> Cell:
 
 
 def scaled(cell: Cell, share: arb) -> Cell:
-    """The cell of a report that is this one with a known probability: ratios stay."""
+    """The cell of a report that is this one with a known probability: ratios do not change."""
     return Cell(cell.mass * share, cell.p * share, cell.q * share, *cell[3:])
 
 
@@ -166,8 +166,8 @@ def joined(cells: Sequence[Cell]) -> Cell:
 
 
 def gains(cells: Iterable[Cell], grow: arb) -> list[Gain]:
-    """The gains of cells at a = ``grow``; those of one corner are one object."""
-    # Corners are kept with their gains: the id of one that is gone may be another's.
+    """The gains of cells at a = ``grow``; equal corners give one object."""
+    # Corners are kept together with their gains, as the id of a deleted corner may be reused.
     known: dict[int, tuple[Corner, arb]] = {}
 
     def at(corner: Corner) -> arb:
@@ -186,13 +186,13 @@ def gains(cells: Iterable[Cell], grow: arb) -> list[Gain]:
 
 
 def below(found: Iterable[Gain]) -> list[Atom]:
-    """Atoms below the gain in convex order."""
+    """Atoms below the gain in convex order: each cell at its mean gain."""
     return [(gain.mass, gain.total / gain.mass) for gain in found]
 
 
 def above(found: Sequence[Gain]) -> Ends:
     """Atoms above the gain in increasing convex order, and the charge for unbounded gains."""
-    places: dict[int, tuple[arb, arb]] = {}  # of a gain's object: (mass, gain)
+    places: dict[int, tuple[arb, arb]] = {}  # id of a gain -> (mass, gain)
     charge = arb(0)
 
     def add(gain: arb, mass: arb) -> None:
@@ -218,18 +218,17 @@ def above(found: Sequence[Gain]) -> Ends:
 
 
 def _rounded_up(found: Sequence[Gain]) -> list[Gain]:
-    """Gains whose masses, means and ends are single numbers, none below the true one.
+    """Gains whose masses, means and ends are exact numbers, none below the true one.
 
-    A cell is shared out between its ends by differences of these numbers. Of masses and ends that
-    are known to a billionth, balls of the shares would be wide where the ends are near, and would
-    forget that they add up to the cell's mass, which n messages make n times as bad.
+    A cell's mass is shared between its ends by differences of these numbers. If masses and ends are
+    known to a billionth only, balls of the shares are wide where the ends are near. They also
+    forget that they add up to the cell's mass, and n messages multiply that error by n.
 
-    The rounded law is above the true one. A measure that is larger, or whose gains are raised, has
-    a larger E f(S): f is not negative and does not fall. With the ends l <= G <= h rounded to
-    l' >= l and h' >= h, max(G, l') lies between l' and h', and its mean is at most that of G plus
-    l' - l.
+    The rounded law is above the true one: a larger measure, or one with raised gains, has a larger
+    E f(S), as f is non-negative and non-decreasing. With the ends l <= G <= h rounded to l' >= l
+    and h' >= h, max(G, l') lies between l' and h', and its mean is at most that of G plus l' - l.
     """
-    # Gains are kept with their numbers: the id of one that is gone may be another's.
+    # Gains are kept together with their numbers, as the id of a deleted one may be reused.
     known: dict[int, tuple[arb, arb]] = {}
 
     def up(gain: arb) -> arb:
@@ -249,9 +248,9 @@ def _rounded_up(found: Sequence[Gain]) -> list[Gain]:
 
 
 def _raised(share: arb, mass: arb) -> arb:
-    """At least ``share``, at most ``mass``: the upper end of its ball, a number that is no ball.
+    """The upper end of ``share``'s ball, between 0 and ``mass``, as an exact number.
 
-    More mass at the upper gain is above in increasing convex order.
+    More mass at the upper gain is larger in increasing convex order.
     """
     return share.upper().nonnegative_part().min(mass)
 
@@ -260,14 +259,14 @@ def _raised(share: arb, mass: arb) -> arb:
 
 
 def gathered(atoms: Sequence[Atom], ends: Sequence[int]) -> list[Atom]:
-    """Groups of consecutive atoms at their means: below in convex order.
+    """Groups of consecutive atoms at their mean gains: below in convex order.
 
     Parameters
     ----------
     atoms : sequence of Atom
-        Those of a group should be near each other.
+        The atoms of one group should be near each other.
     ends : sequence of int
-        Where groups end: increasing, the last one is how many atoms there are.
+        Where groups end, increasing; the last end is the number of atoms.
     """
     found, start = [], 0
     for end in ends:
@@ -279,19 +278,19 @@ def gathered(atoms: Sequence[Atom], ends: Sequence[int]) -> list[Atom]:
 
 
 def spread(atoms: Iterable[Atom], places: Sequence[float]) -> list[Atom]:
-    """Every atom shared out between the two places around it, with its mean: above in convex order.
+    """Every atom split between the two places around it, with its mean: above in convex order.
 
     Parameters
     ----------
     atoms : iterable of Atom
-        Those below the first place are raised to it; those above the last one stay, and those at 0.
+        Atoms below the first place are raised to it. Atoms above the last place, or at 0, are kept.
     places : sequence of float
         Increasing and finite.
 
     Raises
     ------
     ParameterError
-        If they are not.
+        If they are not increasing and finite.
     """
     if not (all(map(math.isfinite, places)) and all(a < b for a, b in pairwise(places))):
         raise ParameterError("places: wanted finite numbers in increasing order")
@@ -302,7 +301,7 @@ def spread(atoms: Iterable[Atom], places: Sequence[float]) -> list[Atom]:
         if gain.is_zero():
             far.append((mass, gain))
             continue
-        # The ball may lie across a place: then the places around all of it.
+        # The ball may extend over a place; then the places around the whole ball are taken.
         low = bisect_right(places, float_below(gain)) - 1
         high = bisect_left(places, float_above(gain))
         if high == len(places):

@@ -1,4 +1,4 @@
-"""Where the kernel sums: the free numbers of a contour, and the two payoffs."""
+"""The contour of a sum: its free numbers, and the transforms of the two smoothed payoffs on it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["Contour", "Kernel"]
 
 @dataclass(frozen=True)
 class Contour:
-    """The line Re s = alpha and how it is summed: any positive floats give true ends.
+    """The line Re s = alpha and its discretisation: any positive floats give valid ends.
 
     Attributes
     ----------
     alpha : tilt, in units of 1/gain.
-    smoothing : h, the standard deviation of the normal variable that rounds off the payoff's kink.
-    period : L; nodes are 2 pi/L apart, and the sum repeats itself with this period.
+    smoothing : h, the standard deviation of the normal variable that smooths the payoff's kink.
+    period : L; nodes are 2 pi/L apart, and the sum is periodic with this period.
     tolerance : about how much may be bounded instead of summed, as a share of
         E e^(alpha(S - shift)).
     below, above : tilts that bound the aliases of the lower end, 0 < below < alpha < above.
@@ -41,10 +41,10 @@ class Contour:
 
 
 class Kernel:
-    """The weight of a node: transforms of smoothed payoffs on Re s = alpha.
+    """The weight of a node: transforms of the smoothed payoffs on Re s = alpha.
 
     With kappa(s) = s (s + gap) and c = e^(gap h^2/8), the smoothed payoff above f has the transform
-    e^(h^2 kappa(s)/2)/kappa(s), and the one below it (1 - c h^2 kappa(s)) times that (theory.md,
+    e^(h^2 kappa(s)/2)/kappa(s). The one below f has (1 - c h^2 kappa(s)) times that (theory.md,
     Lemma 6.3).
     """
 
@@ -55,13 +55,13 @@ class Kernel:
         self.bend = (gap * self.h2 / 8).exp() * self.h2  # c h^2
 
     def envelope(self, t: arb) -> arb:
-        """Upper bound of both payoffs' transforms at alpha + it; it falls in t > 0."""
+        """Upper bound of both payoffs' transforms at alpha + it, decreasing in t > 0."""
         a2, b2 = self.alpha * self.alpha, (self.alpha + self.gap) * (self.alpha + self.gap)
         inverse = 1 / ((a2 + t * t) * (b2 + t * t)).sqrt()
         return (self.h2 * (self.kappa - t * t) / 2).exp() * (inverse + self.bend)
 
     def beyond(self, t: arb, step: arb) -> arb:
-        """Bound (step/pi) sum of the envelope over nodes from t on (theory.md, Theorem 6.4.3)."""
+        """Bound of (step/pi) sum of the envelope over nodes >= t (theory.md, Theorem 6.4.3)."""
         return self.envelope(t) * (1 / (self.h2 * t) + step) / arb.pi()
 
     def peak(self, tilt: arb) -> arb:

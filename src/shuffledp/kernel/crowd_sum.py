@@ -1,17 +1,18 @@
-"""The sum of label stealing in a crowd of several mechanisms, in balls.
+"""The sum of label stealing for a crowd with several mechanisms, in balls.
 
-Theorems 2.2 and 3.1 of docs/theory-crowds.md: omega is a measure with q_k omega below all laws of
-group k, s the probability with which the victim joins the reservoir, g = R_x0 - a R_x1, a = e^eps,
+Theorems 2.2 and 3.1 of docs/theory-crowds.md. omega is a measure such that q_k omega is below all
+laws of group k, s is the probability with which the victim joins the reservoir, g = R_x0 - a R_x1,
+a = e^eps,
 and
 
     delta <= tail + lost + max over a type j(k) of each group k of J,
     J = (1/2 pi) int |c| int_0^1 prod_k (u q_k |c| + |d_k|)^N_k du w d tau
      <= c0 prod_k T_k^N_k (D/2 pi) sum over nodes of min(1/M, psi_c) w prod_k Psi_k^N_k,
 
-c the transform of the gains s g/omega under omega, d_k that of (1 - s) q_k g/t under what is left
-of a law, t = R - q_k omega, s = alpha + i tau, T_k = q_k c0 + d_k(alpha), p_k = q_k c0/T_k,
-Psi_k = p_k (1 + |phi_c|^2)/2 + (1 - p_k) (1 + |phi_k|^2)/2 and M = sum_k N_k p_k. The free numbers
-and the contour come from outside: any are valid.
+where c is the transform of the gains s g/omega under omega, and d_k that of the gains (1 - s) q_k
+g/t under t = R - q_k omega, the rest of a law. Further s = alpha + i tau, T_k = q_k c0 +
+d_k(alpha), p_k = q_k c0/T_k, M = sum_k N_k p_k and Psi_k = p_k (1 + |phi_c|^2)/2 + (1 - p_k) (1 +
+|phi_k|^2)/2. The free numbers and the contour are arguments: any are valid.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from shuffledp.kernel.draws import Draws, Moments
 __all__ = ["Free", "Group", "stealing"]
 
 Row = Sequence[arb]
-# Choices of one type in each group that are summed one by one; of more, each group's largest factor
-# at every node stands for all of them, which is above each choice. About a second of work.
+# Most choices of one type in each group that are summed one by one, about a second of work. With
+# more, the sum takes each group's largest factor at every node, which is an upper bound for each
+# choice.
 _MOST_CHOICES = 4096
 
 
@@ -42,8 +44,8 @@ class Group:
     Attributes
     ----------
     users : N_k >= 1.
-    rows : laws of the inputs that matter, on the same outputs for all groups.
-    least : the minimum over all of the mechanism's inputs.
+    rows : laws of the inputs that suffice, on the same outputs for all groups.
+    least : the minimum of the laws over all of the mechanism's inputs.
     """
 
     users: int
@@ -53,13 +55,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Free:
-    """The free numbers of label stealing.
+    """The free numbers of label stealing in a crowd.
 
     Attributes
     ----------
-    gain, loss : omega is this share of min_k B_k/q_k where g > 0, and elsewhere.
-    theta : probability to join the reservoir.
-    shares : q_k of every group in which there is somebody else.
+    gain, loss : omega's share of min_k B_k/q_k where g > 0 (gain), and elsewhere (loss).
+    theta : probability with which the victim joins the reservoir.
+    shares : q_k of every group that has another user.
     """
 
     gain: float
@@ -82,16 +84,16 @@ def stealing(
     *,
     enough: arb | None = None,
 ) -> arb:
-    """Return an upper end of delta for one ordered pair of the victim's inputs, all data sets.
+    """Upper end of delta over all data sets, for one ordered pair of the victim's inputs.
 
     Parameters
     ----------
-    victim : its two laws, in the order of the divergence.
-    others : groups with at least one user each.
-    eps : in nats.
+    victim : the victim's two laws, in the order of the divergence.
+    others : groups, each with at least one user besides the victim.
+    eps : eps in nats.
     free : the free numbers.
     contour : where to sum; ``below`` and ``above`` are not used.
-    enough : a bound up to that need not be told from a smaller one.
+    enough : a delta; a bound at most this is not computed any more sharply.
     """
     if len(free.shares) != len(others):
         raise ParameterError(f"shares = {free.shares}: wanted {len(others)} of them")
@@ -120,10 +122,10 @@ def _largest(values: Sequence[arb]) -> arb:
 
 
 class _Measures:
-    """omega and what is left of the laws with their gains, and what is paid beside the integral.
+    """omega and the rests of the laws with their gains, and the costs beside the integral.
 
-    Where R - q omega is not positive for sure it is left over, with gain 0, and counts as lost:
-    Theorem 2.1 with another t.
+    Where R - q omega is not certainly positive, it becomes left-over with gain 0, and the gain
+    there is lost: Theorem 2.1 with another t.
     """
 
     def __init__(
@@ -162,14 +164,15 @@ class _Measures:
     def _split(
         self, gains: Row, others: Sequence[Group], free: Free
     ) -> tuple[list[arb], list[arb]]:
-        """omega and s of every output."""
+        """omega and s for every output."""
         omega, join = [], []
         for y, g in enumerate(gains):
             least = _least(
                 [group.least[y] / q for group, q in zip(others, self.shares, strict=True)]
             )
             mass = (arb(free.gain) if g > 0 else arb(free.loss)) * least
-            # Where it is not positive for sure there is none: that is a choice, too.
+            # Where omega is not certainly positive it is set to 0: omega is free, so that this is
+            # valid.
             omega.append(mass if mass > 0 else arb(0))
             join.append(arb(free.theta) if mass > 0 else arb(0))
         return omega, join
@@ -187,13 +190,13 @@ class _Type:
         self.power = self.size**self.users
 
     def factor(self, square_c: arb, square_d: arb) -> arb:
-        """(T Psi)^N from |phi_c|^2 and |phi_d|^2."""
+        """(T Psi)^N, computed from |phi_c|^2 and |phi_d|^2."""
         psi = self.share * (1 + square_c) + (1 - self.share) * (1 + square_d)
         return (self.size * psi / 2) ** self.users
 
 
 class _Together:
-    """Bounds of the largest factor of a group's types, divided by the largest power."""
+    """Bounds of the largest factor among a group's types, divided by the largest power."""
 
     dense = False
 
@@ -233,7 +236,7 @@ class _Line:
         ]
 
     def chernoff(self) -> arb:
-        """Upper end of J for all choices, all psi at most 1."""
+        """Upper end of J for all choices, with all psi bounded by 1."""
         expected = total(_least([one.expected for one in types]) for types in self.groups)
         found = self.common.mass * (1 / expected).min(arb(1)) / (2 * self.kernel.alpha)
         for types in self.groups:
@@ -241,7 +244,7 @@ class _Line:
         return found * (self.kernel.h2 * self.kernel.kappa / 2).exp()
 
     def largest(self) -> arb:
-        """The largest J of all choices of types."""
+        """The largest J over all choices of types."""
         together = [_Together(types) for types in self.groups]
         nodes = Nodes(self.kernel, self.contour, together)
         left_out = self.common.mass * nodes.left_out
@@ -276,7 +279,7 @@ class _Line:
         return self.common.mass * best + left_out
 
     def _weight(self, step: arb, j: int) -> arb:
-        """w at a node, times D/2 pi and the number of nodes that it stands for."""
+        """w at a node, times D/2 pi and the number of nodes it stands for."""
         t2 = (step * j) * (step * j)
         kappa = self.kernel.kappa
         found = (self.kernel.h2 * (kappa - t2) / 2).exp() / (kappa + t2)
@@ -284,7 +287,7 @@ class _Line:
 
 
 def _sum(over_u: arb, psi: Row, weights: Row, factors: Sequence[Row]) -> arb:
-    """J/c0 for one choice of types, nodes left out apart."""
+    """J/c0 for one choice of types, without the nodes left out."""
     found = arb(0)
     for square, weight, *parts in zip(psi, weights, *factors, strict=True):
         term = over_u.min(square) * weight

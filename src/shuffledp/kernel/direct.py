@@ -1,4 +1,4 @@
-"""E f(S - shift) by a sum over counts: laws of two atoms, and few draws of few atoms."""
+"""E f(S - shift) by sums over counts: laws with two atoms, and few draws from few atoms."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from shuffledp.kernel.draws import Draws
 
 __all__ = ["by_counts", "count_vectors", "two_atoms"]
 
-# A term this small against the sum ends the binomial sum; what is left is bounded by a geometric
-# series. Relative to the answer, far below any width asked for.
+# Share of the sum below which a bound of all later terms ends the binomial sum; it is far below any
+# relative width requested.
 _LAST_TERM = 1e-15
-# Ratio of neighbouring terms below which the geometric series is taken.
+# Largest ratio of successive terms at which the rest is bounded by a geometric series.
 _SHRINKING = 0.99
 
 
@@ -25,11 +25,11 @@ def payoff(y: arb, gap: int) -> arb:
 
 
 def two_atoms(draws: Draws, *, gap: int = 0, shift: arb | None = None) -> tuple[arb, arb]:
-    """Lower and upper end of E f(S - shift) for draws from two atoms: the binomial sum.
+    """Both ends of E f(S - shift) for draws from two atoms, by the binomial sum.
 
-    The sum starts at the first count of the larger gain for which S - shift may be positive. The
-    payoff is concave there with f(0) = 0, so f(y + d)/f(y) <= 1 + d/y, and the ratio of
-    neighbouring terms falls in the count: a geometric series bounds all terms after the last.
+    The sum starts at the first count of the larger gain for which S - shift may be positive. There
+    the payoff is concave with f(0) = 0, so that f(y + d)/f(y) <= 1 + d/y, and the ratio of
+    successive terms decreases in the count: a geometric series bounds all terms after the last one.
 
     Raises
     ------
@@ -65,15 +65,15 @@ def two_atoms(draws: Draws, *, gap: int = 0, shift: arb | None = None) -> tuple[
 
 
 def _first_positive(low: arb, gap: arb, n: int, shift: arb) -> int:
-    """A count k of the larger gain such that n low + j gap <= shift for certain for all j < k."""
+    """A count k of the larger gain such that certainly n low + j gap <= shift for all j < k."""
     start = (shift - n * low) / gap
-    # Of a wide ball the lower end.
+    # Of a wide ball, take the lower end.
     k = int(start.lower().floor().fmpz()) if start.is_finite() else 0
     return min(max(k, 0), n + 1)
 
 
 def count_vectors(n: int, atoms: int) -> Iterator[tuple[int, ...]]:
-    """All counts of n draws from so many atoms."""
+    """All vectors of counts of n draws from this number of atoms."""
     if atoms == 1:
         yield (n,)
         return
@@ -83,7 +83,7 @@ def count_vectors(n: int, atoms: int) -> Iterator[tuple[int, ...]]:
 
 
 def by_counts(draws: Sequence[Draws], *, gap: int = 0, shift: arb | None = None) -> tuple[arb, arb]:
-    """Lower and upper end of E f(S - shift) by all counts of all draws."""
+    """Both ends of E f(S - shift) by enumeration of the counts of all draws."""
     parts = [list(_sums_of(one)) for one in draws]
     found, offset = arb(0), arb(0) if shift is None else shift
     for chosen in product(*parts):
@@ -95,7 +95,7 @@ def by_counts(draws: Sequence[Draws], *, gap: int = 0, shift: arb | None = None)
 
 
 def _sums_of(draws: Draws) -> Iterator[tuple[arb, arb]]:
-    """Every sum of the draws, with its mass."""
+    """Every possible sum of the draws, with its mass."""
     n = draws.count
     powers = [[mass**c / arb(c).fac() for c in range(n + 1)] for mass in draws.masses]
     for counts in count_vectors(n, len(draws.masses)):

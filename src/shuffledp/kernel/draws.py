@@ -1,7 +1,7 @@
-"""Independent draws from finite measures on gains, and their transforms along a vertical line.
+"""Independent draws from finite measures on gains, and their transforms on a vertical line.
 
-M(s) = E e^(sX) = sum of mass * e^(s gain), s = alpha + it. All bounds here are of the modulus of
-transforms tilted by e^(alpha x) and divided by what they are at t = 0, and are balls.
+M(s) = E e^(sX) = sum of mass * e^(s gain), s = alpha + it. Bounds are for the modulus of transforms
+tilted by e^(alpha x) and divided by their value at t = 0. All of them are balls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shuffledp.arithmetic.balls import acb, acb_mat, arb, disc, float_above, flo
 
 __all__ = ["Bounded", "Draws", "Moments", "Summand", "TiltedSum"]
 
-# A little less than pi, so that a window of this length over t is shorter than half a turn.
+# Slightly less than pi: a window of this length over t is shorter than half a turn.
 _HALF_TURN = 3.14159
 
 
@@ -26,7 +26,7 @@ class Bounded(Protocol):
 
     cap: arb  # upper bound on the whole line
     atoms: int
-    dense: bool  # whether midpoints of blocks of nodes are not worth looking at
+    dense: bool  # whether midpoints of blocks of nodes are not worth evaluating
     spread: arb  # upper bound of the standard deviation of one draw
 
     def bound_between(self, low: arb, high: arb) -> arb:
@@ -39,7 +39,7 @@ class Bounded(Protocol):
 
 
 class TiltedSum(Bounded, Protocol):
-    """The transform of a sum of draws on Re s = alpha, divided by `scale`, about that at t = 0."""
+    """A sum's transform on Re s = alpha, divided by `scale`, which is near its value at t = 0."""
 
     log_scale: arb
     drift: arb  # values are multiplied by e^(-i t drift)
@@ -50,7 +50,7 @@ class TiltedSum(Bounded, Protocol):
 
 
 class Summand(Protocol):
-    """What `expect` adds up: a number of independent draws, or a part of their joint measure."""
+    """A summand of `expect`: a number of independent draws, or a part of their joint measure."""
 
     def log_moment(self, tilt: arb) -> arb:
         """Upper bound of log E e^(tilt S)."""
@@ -61,7 +61,7 @@ class Summand(Protocol):
         ...
 
     def tilted(self, alpha: arb) -> TiltedSum:
-        """Look at the transform on Re s = alpha."""
+        """The transform on Re s = alpha."""
         ...
 
 
@@ -72,7 +72,7 @@ class Draws:
     Attributes
     ----------
     masses, gains : balls; the masses need not add up to 1.
-    count : how many draws.
+    count : number of draws.
     """
 
     masses: Sequence[arb]
@@ -80,25 +80,25 @@ class Draws:
     count: int
 
     def moment(self, tilt: arb) -> arb:
-        """E e^(tilt X) of one draw."""
+        """E e^(tilt X) for one draw X."""
         return total(m * (tilt * x).exp() for m, x in zip(self.masses, self.gains, strict=True))
 
     def log_moment(self, tilt: arb) -> arb:
-        """log E e^(tilt S), S the sum of all draws."""
+        """log E e^(tilt S) for the sum S of all draws."""
         return self.count * self.moment(tilt).log()
 
     def mass_at_zero(self) -> arb:
-        """Lower bound of the mass of the event that every draw is exactly 0."""
+        """Lower bound of the probability that every draw is exactly 0."""
         zero = total(m for m, x in zip(self.masses, self.gains, strict=True) if x.is_zero())
         return zero**self.count
 
     def tilted(self, alpha: arb) -> TiltedSum:
-        """Look at the transform on Re s = alpha."""
+        """The transform on Re s = alpha."""
         return _TiltedDraws(self, alpha)
 
 
 class Moments:
-    """A finite measure tilted by e^(alpha x) and divided by a mass; gains are centred."""
+    """A finite measure tilted by e^(alpha x) and divided by its mass, with centred gains."""
 
     def __init__(
         self, draws: Draws, alpha: arb, *, mass: arb | None = None, mean: arb | None = None
@@ -113,11 +113,11 @@ class Moments:
         self.mean = mean
         self.gains = [x - mean for _, x in both]
         self.moments = [p * x for p, x in zip(self.law, self.gains, strict=True)]
-        # E (X - z)^2 is at least the variance, for any z.
+        # For any z, E (X - z)^2 is at least the variance.
         self.variance = total(p * x for p, x in zip(self.moments, self.gains, strict=True))
 
     def transforms(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
-        """E e^(itX) at t = step (start + k), k < count, start by start."""
+        """E e^(itX) at t = step (start + k), k < count, for each start in turn."""
         return self._products(step, arb(0), starts, count, [self.law])[0]
 
     def _products(
@@ -126,7 +126,7 @@ class Moments:
         """Sum over atoms of law * e^(itX) for every law, t = step (first + start + k), k < count.
 
         With start = wide q + r this is a product of two matrices, of giant steps (q, atom) and of
-        baby steps (atom, r + k): all starts of one q share a row.
+        baby steps (atom, r + k): all starts with the same q share a row.
         """
         wide = _baby_steps(starts, count)
         giants = {q: i for i, q in enumerate(sorted({start // wide for start in starts}))}
@@ -134,14 +134,15 @@ class Moments:
         turns, near = [acb(0, step * x) for x in self.gains], list[list[acb]]()
         for turn in turns:
             row = [acb(1), turn.exp()]
-            # A product turns a rectangle, which grows: of halves few follow each other.
+            # Each product enlarges the rectangle around a number; halving the exponent keeps them
+            # few.
             for k in range(2, columns):
                 row.append(row[k // 2] * row[k - k // 2])
             near.append(row[:columns])
         far = [[(turn * (first + wide * q)).exp() for turn in turns] for q in giants]
         babies, found = acb_mat(near), []
         for law in laws:
-            # A product of two complex numbers takes a third of the time of one with a real one.
+            # A product of two complex matrices takes a third of the time of one with a real matrix.
             shares = [acb(p) for p in law]
             steps = acb_mat([[p * e for p, e in zip(shares, row, strict=True)] for row in far])
             values = (steps * babies).entries()
@@ -152,15 +153,15 @@ class Moments:
     def squares_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
         """Upper bounds of |E e^(itX)|^2 on `count` blocks of `size` nodes (theory.md, Theorem 6.7).
 
-        |phi|^2 = E cos(t(X - X')) has a second derivative of at most 2 Var: on |t - m| <= r it is
-        at most |phi(m)|^2 + r |(|phi|^2)'(m)| + r^2 Var.
+        |phi|^2 = E cos(t(X - X')) has a second derivative of at most 2 Var. So on |t - m| <= r it
+        is at most |phi(m)|^2 + r |(|phi|^2)'(m)| + r^2 Var.
         """
         if len({start % size for start in starts}) > 1:
             rows = (self.squares_around(step, [start], size, count) for start in starts)
             return [square for row in rows for square in row]
         radius = step * size / 2
         bend = self.variance * radius * radius
-        # All starts lie whole blocks apart.
+        # All starts are whole blocks apart.
         middle = arb(2 * starts[0] + size) / (2 * size)
         blocks = [(start - starts[0]) // size for start in starts]
         laws = [self.law, self.moments]
@@ -174,10 +175,10 @@ class Moments:
 
     @cached_property
     def _sorted(self) -> tuple[list[float], list[float], list[arb], list[arb], list[arb]]:
-        """Floats below and above the sorted gains; running sums of p, pX and pX^2."""
+        """Floats below and above the sorted gains, and running sums of p, pX and pX^2."""
         order = sorted(range(len(self.gains)), key=lambda j: float(self.gains[j]))
         lows = [float_below(self.gains[j]) for j in order]
-        # Balls of neighbours may overlap: the floats are made monotone outward.
+        # Balls of adjacent gains may overlap: the floats are made monotone outward.
         lows = list(accumulate(reversed(lows), min))[::-1]
         highs = list(accumulate((float_above(self.gains[j]) for j in order), max))
         law = [self.law[j] for j in order]
@@ -189,9 +190,9 @@ class Moments:
     def modulus_between(self, low: arb, high: arb) -> arb:
         """Upper bound of |E e^(itX)| on low <= |t| <= high, by windows (theory.md, Theorem 6.6).
 
-        Gains are cut into windows of length at most w <= pi/high. In each, with mass m, mean x/m
-        and variance q/m - (x/m)^2, the modulus is at most m sqrt(1 - c^2 low^2 Var),
-        c = sin(v)/v at v = low w/2.
+        Gains are cut into windows of length at most w <= pi/high. In a window with mass m, mean x/m
+        and variance Var = q/m - (x/m)^2, the modulus is at most m sqrt(1 - c^2 low^2 Var), with c =
+        sin(v)/v at v = low w/2.
         """
         lows, highs, mass, first, second = self._sorted
         longest = _HALF_TURN / float_above(high)
@@ -216,7 +217,7 @@ class Moments:
 
 
 class _TiltedDraws:
-    """`TiltedSum` of independent draws: the transform of one of them to the power `count`."""
+    """`TiltedSum` of independent draws: the transform of one draw to the power `count`."""
 
     def __init__(self, draws: Draws, alpha: arb) -> None:
         self.one, self.count = Moments(draws, alpha), draws.count
@@ -235,33 +236,33 @@ class _TiltedDraws:
 
     def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
         squares = self.one.squares_around(step, starts, size, count)
-        # An even power needs no root.
+        # An even power needs no square root.
         whole, half = divmod(self.count, 2)
         powers = (x**whole * x.sqrt() if half else x**whole for x in squares)
         return [self.cap.min(x) for x in powers]
 
 
 def _baby_steps(starts: Sequence[int], count: int) -> int:
-    """How many starts in a row share a giant step: about as many as there are giant steps."""
+    """Number of starts in a row that share a giant step, near the number of giant steps."""
     wide, rows = count, len(starts)
     while rows > wide:
         fewer = len({start // (2 * wide) for start in starts})
-        # Starts far from each other share nothing.
+        # Starts far from each other do not share giant steps.
         if fewer > _SPARSE * rows:
             break
         wide, rows = 2 * wide, fewer
     return wide
 
 
-# Twice as many baby steps are worth it if they leave at most this share of the giant steps.
+# Doubling the number of baby steps pays if it leaves at most this share of the giant steps.
 _SPARSE = 0.75
 
-# Atoms from which on windows bound blocks of nodes faster than midpoints do; measured.
+# Number of atoms from which on windows bound blocks faster than midpoints do; measured.
 DENSE = 40
 
 
 def power(value: acb, count: int) -> acb:
-    """value^count; powers of a ball around 0 by its modulus, whose products do not grow."""
+    """value^count; for a ball around 0 by its modulus, as products of such balls would grow."""
     if value.contains(0):
         return disc(value.abs_upper() ** count)
     return value**count

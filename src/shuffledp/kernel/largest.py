@@ -14,7 +14,7 @@ __all__ = ["AtLeastOne"]
 
 @dataclass(frozen=True)
 class AtLeastOne:
-    """Draws from `usual` + `rare`, at least one from `rare`: M^n - A^n (theory.md, 6.10).
+    """Draws from `usual` + `rare`, at least one of them from `rare`: M^n - A^n (theory.md, 6.10).
 
     With A and V the transforms of `usual` and `rare`, the transform of this part of the measure is
     (A + V)^n - A^n = A^n expm1(n log1p(V/A)), which loses no digits where V is small.
@@ -30,16 +30,16 @@ class AtLeastOne:
             )
 
     def log_moment(self, tilt: arb) -> arb:
-        """Upper bound of log ((A + V)^n - A^n) at a real tilt; it grows with A and with V."""
+        """log ((A + V)^n - A^n) at a real tilt; it increases with A and with V."""
         n, a, v = self.usual.count, self.usual.moment(tilt), self.rare.moment(tilt)
         return n * a.log() + (n * (v / a).log1p()).expm1().log()
 
     def mass_at_zero(self) -> arb:
-        """Lower bound of the mass at S = 0 exactly: nothing is said."""
+        """The trivial lower bound 0 of the mass at S = 0 exactly."""
         return arb(0)
 
     def tilted(self, alpha: arb) -> TiltedSum:
-        """Look at the transform on Re s = alpha."""
+        """The transform on Re s = alpha."""
         return _TiltedDifference(self, alpha)
 
 
@@ -49,7 +49,8 @@ class _TiltedDifference:
     def __init__(self, draws: AtLeastOne, alpha: arb) -> None:
         self.count = n = draws.usual.count
         self.usual = Moments(draws.usual, alpha)
-        # The rare gains are divided by the same mass and centred at the same mean.
+        # The rare gains are divided by the same mass and centred at the same mean as the usual
+        # ones.
         self.rare = Moments(draws.rare, alpha, mass=self.usual.mass, mean=self.usual.mean)
         rare = total(self.rare.law)
         self.step_up = (n * rare.log1p()).expm1()
@@ -75,13 +76,13 @@ class _TiltedDifference:
         return disc(n * size * (a.abs_upper() + size) ** (n - 1) / self.step_up)
 
     def bound_between(self, low: arb, high: arb) -> arb:
-        """n V (|A| + V)^(n-1), or the cap."""
+        """The lesser of n V (|A| + V)^(n-1) and the cap."""
         usual = self.usual.modulus_between(low, high)
         n, rare = self.count, self.rare_mass
         return self.cap.min(n * rare * (usual + rare) ** (n - 1) / self.step_up)
 
     def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
-        """From the midpoints' bounds of |A|."""
+        """The same bound, with |A| bounded from the midpoints of blocks."""
         n, rare = self.count, self.rare_mass
         squares = self.usual.squares_around(step, starts, size, count)
         return [

@@ -1,19 +1,20 @@
-"""A lower end of the divergence of two data sets: what one test of a sum of scores tells.
+"""A lower end of the divergence of two data sets, from one test of a sum of scores.
 
-Every report y has a score w(y); the analyst sees the sum of all scores and says that the first
-data set is the true one with probability Phi((sum - threshold)/h), h > 0. No test tells more than
-the divergence D = H_a, a = e^eps, so that
+Every report y has a score w(y). The analyst sees the sum of all scores and names the first data set
+as the true one with probability Phi((sum - threshold)/h), h > 0. The advantage of a test is at most
+the divergence D = H_a, a = e^eps:
 
     F(t) = E_P Phi((S - t)/h) - a E_Q Phi((S - t)/h) <= D      for every threshold t,
 
-S the sum of scores in the data set P or Q. With M0, M1 the transforms of a changed user's score in
-the two data sets, k changed users and M the product of the others' transforms,
+where S is the sum of scores in the data set P or Q. Let M0, M1 be the transforms of a changed
+user's score in the two data sets, k the number of changed users, and M the product of the others'
+transforms. Then
 
     F(t) = (1/2 pi) int (M0^k - a M1^k) M e^(h^2 s^2/2 - s t)/s d tau,      s = alpha + i tau,
 
-alpha > 0, and the trapezoidal sum with nodes 2 pi/L apart is sum_j e^(alpha j L) F(t + j L), by
-Poisson's formula. Of these j < 0 add up to at most D/(e^(alpha L) - 1); j > 0 are bounded at
-another tilt b > alpha by F(t) <= E_P e^(b (S - t)) e^(h^2 b^2/2).
+with alpha > 0. The trapezoidal sum with nodes 2 pi/L apart is sum_j e^(alpha j L) F(t + j L), by
+Poisson's formula. Its terms j < 0 add up to at most D/(e^(alpha L) - 1); those with j > 0 are
+bounded at another tilt b > alpha by F(t) <= E_P e^(b (S - t)) e^(h^2 b^2/2).
 Proof: docs/theory-crowds.md, Lemma 5.1.
 """
 
@@ -34,13 +35,13 @@ Law = Sequence[arb]
 
 @dataclass(frozen=True)
 class DataSets:
-    """Laws of a report, on the same outputs for all users; masses need not add up to one.
+    """Laws of reports, on the same outputs for all users; masses need not add up to one.
 
     Attributes
     ----------
     first, second : laws of a changed user's report in the two data sets.
-    changed : how many users change, >= 1; all of them have these two laws.
-    others : laws of the other users' reports, and how many have each.
+    changed : number of users who change, >= 1; all of them have these two laws.
+    others : laws of the other users' reports, with the number of users who have each.
     """
 
     first: Law
@@ -51,7 +52,7 @@ class DataSets:
 
 @dataclass(frozen=True)
 class LinearTest:
-    """What the analyst does: any finite floats are valid.
+    """The analyst's test: any finite floats are valid.
 
     Attributes
     ----------
@@ -67,12 +68,12 @@ class _Step(Kernel):
     """The weight e^(h^2 s^2/2)/s of a smoothed step function, s = alpha + it."""
 
     def envelope(self, t: arb) -> arb:
-        """Its modulus, which falls in t > 0."""
+        """The weight's modulus, decreasing in t > 0."""
         return (self.h2 * (self.kappa - t * t) / 2).exp() / (self.kappa + t * t).sqrt()
 
 
 def advantage(sets: DataSets, grow: arb, test: LinearTest, contour: Contour) -> arb:
-    """Return a lower end of D; it may be negative, and then says nothing.
+    """A lower end of D; a negative value is valid too, but proves nothing.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def advantage(sets: DataSets, grow: arb, test: LinearTest, contour: Contour) -> 
     contour : where to sum; ``below`` is not used.
     """
     kernel, scores = _Step(contour, 0), [arb(w) for w in test.scores]
-    # A user without a score, where there is nobody else.
+    # Without other users, a user whose score is 0 takes their place.
     others = [Draws(law, scores, count) for law, count in sets.others if count]
     others = others or [Draws([arb(1)], [arb(0)], 1)]
     sums = [draws.tilted(kernel.alpha) for draws in others]
@@ -124,7 +125,7 @@ def _trapezoidal(
 
 
 def _aliases(kernel: Kernel, contour: Contour, draws: Sequence[Draws], threshold: arb) -> arb:
-    """Upper end of sum over j > 0 of e^(alpha j L) F(t + j L)."""
+    """Upper end of the sum over j > 0 of e^(alpha j L) F(t + j L)."""
     tilt = arb(contour.above)
     log = total(x.log_moment(tilt) for x in draws) - tilt * threshold + kernel.h2 * tilt * tilt / 2
     ratio = (-(tilt - kernel.alpha) * arb(contour.period)).exp()

@@ -3,8 +3,8 @@
     J(c, d) = (1/2 pi n) int [(|c| + |d|)^n - |d|^n] w dt,
     w(t) = e^(h^2 (alpha^2 - t^2)/2)/(alpha^2 + t^2),
 
-with c(s) and d(s), s = alpha + i t, the transforms of two finite measures of gains. Moments by
-e^(alpha x) and centred, with c0 = c(alpha) and d0 = d(alpha), they are c0 phi_c and d0 phi_d, and
+where c(s) and d(s), s = alpha + i t, are the transforms of two finite measures of gains. Tilted by
+e^(alpha x) and centred they are c0 phi_c and d0 phi_d, with c0 = c(alpha) and d0 = d(alpha). Then
 
     psi(t) = [c0 (1 + |phi_c|^2) + d0 (1 + |phi_d|^2)]/(2 (c0 + d0))
 
@@ -39,19 +39,21 @@ __all__ = [
 # (mass, gain).
 Atom = tuple[arb, arb]
 
-# h T at the last node T: e^-8.8 of w is left there, which does not show in 1e-8 of J. A block below
-# this share of the first term is only bounded: in all 1e-6 of J at most. Nodes of one sum, at most.
+# h T at the last node T: e^-8.8 of w is left there, less than 1e-8 of J. Blocks below the second
+# number, as a share of the first term, are only bounded, which costs at most 1e-6 of J in total.
+# Most nodes of one sum.
 _FAR, _SMALL, _MOST_NODES = 4.2, 1e-7, 100_000
-# h alpha of a sum that tells most labels from the worst: it costs e^(h^2 alpha^2/2), 1 % of J.
+# h alpha of a coarse sum that separates most labels from the worst; it costs e^(h^2 alpha^2/2), 1 %
+# of J.
 _ROUGH = 0.15
-# Nodes in a block that is summed, and into how many blocks a larger one is split: of 4, 8 and 16
-# and of 2, 4 and 8 these took the least time.
+# Number of nodes in a block that is summed, and of blocks that a larger one is split into: the
+# fastest among 4, 8, 16 and 2, 4, 8.
 _SMALLEST, _SPLIT = 8, 4
 
 
 @dataclass(frozen=True)
 class Line:
-    """Where J is summed: any positive numbers are valid, and no others are taken.
+    """The nodes at which J is summed: any positive numbers are valid, and no others are accepted.
 
     Attributes
     ----------
@@ -60,11 +62,11 @@ class Line:
     smoothing : float
         h, the standard deviation of a normal variable that is added.
     step : float
-        D, the distance of nodes.
+        D, the distance of adjacent nodes.
     last : int
-        Nodes are 0 .. last - 1; what lies beyond is bounded by the smoothing.
+        Nodes are 0 .. last - 1; the rest is bounded by the smoothing.
     small : float
-        A block of nodes below this share of the first term is only bounded.
+        Blocks of nodes below this share of the first term are only bounded.
     """
 
     alpha: float
@@ -85,9 +87,9 @@ def line_at(alpha: float, smoothing: float, step: float, *, finer: int = 1) -> L
     Raises
     ------
     ParameterError
-        For numbers that are not positive and finite.
+        If a number is not positive and finite.
     NotCertified
-        If it has too many nodes.
+        If the line has too many nodes.
     """
     step, width = step / finer, smoothing * step / finer
     last = _FAR / width if width > 0.0 else 1.0
@@ -98,16 +100,16 @@ def line_at(alpha: float, smoothing: float, step: float, *, finer: int = 1) -> L
 
 
 def rougher(line: Line) -> Line:
-    """Fewer nodes and more smoothing: enough for labels that are not the worst one."""
+    """A line with fewer nodes and more smoothing: enough for labels that are not the worst one."""
     smoothing = max(line.smoothing, _ROUGH / line.alpha)
     last = math.ceil(line.last * line.smoothing / smoothing)
     return replace(line, smoothing=smoothing, last=last)
 
 
 def sharpest(c: Moments, d: Moments, n: int, lines: Sequence[Line], *, paid: arb, room: arb) -> arb:
-    """J(c, d) + paid by the first bound that fits into the room, or the least of all.
+    """J(c, d) + paid, by the first bound that is at most ``room``, or by the least one.
 
-    By Chernoff, and by Theorem 3.1 on each of the lines, which have one alpha.
+    The bounds are Chernoff's, and Theorem 3.1 on each of the lines, which share one alpha.
     """
     best = chernoff(c.mass + d.mass, n, c.alpha) + paid
     for line in lines:
@@ -118,7 +120,7 @@ def sharpest(c: Moments, d: Moments, n: int, lines: Sequence[Line], *, paid: arb
 
 
 def tilted(measure: Sequence[Atom], alpha: arb) -> Moments:
-    """A finite measure times e^(alpha x): its mass, and the centred law that is left."""
+    """A finite measure times e^(alpha x), as its mass and a centred law."""
     masses, gains = zip(*measure, strict=True)
     return Moments(Draws(masses, gains, 1), alpha)
 
@@ -133,14 +135,14 @@ def _square(f: acb) -> arb:
 
 
 class _Weights(NamedTuple):
-    """What stands beside psi^n in the sum: w, and the shares c0 and d0 of 2 (c0 + d0)."""
+    """The factors of psi^n in the sum: w, and the shares of c0 and d0 in 2 (c0 + d0)."""
 
     shares: tuple[arb, arb]
     alpha2: arb
     h2: arb
 
     def psi(self, square_c: arb, square_d: arb) -> arb:
-        """From |phi_c|^2 and |phi_d|^2."""
+        """psi, computed from |phi_c|^2 and |phi_d|^2."""
         return self.shares[0] * (1 + square_c) + self.shares[1] * (1 + square_d)
 
     def window(self, t: arb) -> arb:
@@ -155,7 +157,7 @@ def _weights(c: Moments, d: Moments, alpha: arb, smoothing: arb) -> _Weights:
 
 
 def chernoff(both: arb, n: int, alpha: arb) -> arb:
-    """J(c, d) <= (c0 + d0)^n/(2 alpha n), ``both`` being c0 + d0: Corollary 3.2 with h = 0."""
+    """J(c, d) <= (c0 + d0)^n/(2 alpha n) with ``both`` = c0 + d0: Corollary 3.2 with h = 0."""
     return both**n / (2 * alpha * n)
 
 
@@ -163,7 +165,7 @@ def positive_sum(c: Moments, d: Moments, n: int, at: Line) -> arb:
     """Upper bound of J(c, d) by Theorem 3.1.
 
     psi^n w is positive definite, so that its sum over the nodes of any step is at least its
-    integral. Of a block of nodes that is certainly small only a bound is added.
+    integral. A block of nodes that is certainly small is bounded rather than summed.
     """
     step, window = arb(at.step), _weights(c, d, arb(at.alpha), arb(at.smoothing))
     kept, rest = _blocks((c, d), n, at, window)
@@ -178,16 +180,16 @@ def positive_sum(c: Moments, d: Moments, n: int, at: Line) -> arb:
 
 
 class ManySums:
-    """J(c, d) of many d at one c and few nodes, by Theorem 3.1; no node is left out.
+    """Upper bounds of J(c, d) for many d at one c, by Theorem 3.1 with few nodes, none left out.
 
     Parameters
     ----------
     c : Moments
-        The part that all have in common.
+        The part common to all sums.
     n : int
-        The power.
+        The power n.
     at : Line
-        Its ``small`` is not used.
+        The nodes; ``small`` is not used.
     """
 
     def __init__(self, c: Moments, n: int, at: Line) -> None:
@@ -211,16 +213,16 @@ class ManySums:
 
 
 def _beyond(window: _Weights, step: arb, last: int) -> arb:
-    """Twice the sum of w over all nodes from ``last`` on, at most."""
+    """Upper bound of twice the sum of w over all nodes from ``last`` on."""
     end = step * last
     return 2 * window.window(end) * (1 + 1 / (window.h2 * end * step))
 
 
 def _blocks(parts: Sequence[Moments], n: int, at: Line, window: _Weights) -> tuple[list[int], arb]:
-    """First nodes of the blocks that have to be summed, and a bound of the sum of all other terms.
+    """First nodes of the blocks to be summed, and an upper bound of all other terms.
 
     A block's terms are at most sup psi^n times w at its first node. Beyond the last node psi <= 1,
-    and the sum of w over these nodes is at most w(T) + (1/D) int_T^inf w <= w(T) (1 + 1/(h^2 T D)).
+    and the sum of w there is at most w(T) + (1/D) int_T^inf w <= w(T) (1 + 1/(h^2 T D)).
     """
     step, size = arb(at.step), _SMALLEST
     while size * _SPLIT < at.last:

@@ -1,4 +1,4 @@
-"""Composition: rounds of mechanisms -> certified eps, delta and what follows from them."""
+"""Composition: rounds of mechanisms give certified eps, delta and other measures of privacy."""
 
 from shuffledp.rounds import central
 from shuffledp.rounds.compose import compose

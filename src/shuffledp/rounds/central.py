@@ -1,4 +1,4 @@
-"""Central mechanisms as rounds: Gaussian noise, a known (eps, delta), a given PLD."""
+"""Central mechanisms as rounds: Gaussian noise, a known (eps, delta), or a given PLD."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shuffledp.values.described import by_name
 
 U = UNIT_ROUNDOFF
 RelationLike = Relation | str
-# The square of the least is in the range of floats, the last thousand binades left out.
+# Range of mu: the square of the least is a float far above the smallest ones.
 _LARGEST_MU, _LEAST_MU = 100.0, 1e-100
 _GAUSSIAN = (
     "Gaussian noise of standard deviation {} on a sum with sensitivity {} (L2) between {} "
@@ -45,10 +45,10 @@ def gaussian(
     sigma : float
         Standard deviation of the noise, in the units of the sum.
     sensitivity : float
-        How much (L2 norm) the sum can change between neighbours; sensitivity/sigma from
-        1e-100 to 100.
+        The largest change of the sum (L2 norm) between neighbours. The ratio sensitivity/sigma is
+        from 1e-100 to 100.
     relation : str or Relation
-        The neighbouring relation the sensitivity is for.
+        The neighbouring relation of the sensitivity.
     """
     said = _relation(relation)
     sigma = _check.positive("sigma", sigma, high=1e100)
@@ -70,7 +70,7 @@ def gaussian(
 
 
 def gaussian_renyi(mu: float) -> dict[str, Any]:
-    """What a ``Round`` knows of Renyi divergences of N(0, 1) and N(mu, 1), as keywords.
+    """The keywords of a ``Round`` on Renyi divergences of N(0, 1) and N(mu, 1).
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ def gaussian_renyi(mu: float) -> dict[str, Any]:
 
 
 def _renyi(mu: float, order: float) -> float:
-    """A mu^2/2, rounded up."""
+    """A mu^2/2, the divergence of order A in nats, rounded up."""
     return 0.5 * order * mu * mu * (1.0 + 8 * U)
 
 
 def _tail(mu: float, order: float, epsilon: float) -> float:
     """log of a bound of A (A-1) int_eps^inf e^{(A-1)x} h(e^x) dx for h of the Gaussian mechanism.
 
-    h(e^x) <= P(L > x), L normal with mean mu^2/2 and variance mu^2; by parts the integral is at
+    h(e^x) <= P(L > x), with L normal of mean mu^2/2 and variance mu^2. By parts, the integral is at
     most A E[e^{(A-1)L}; L > eps] = A e^{A(A-1)mu^2/2} Phi(-(eps - mu^2/2 - (A-1)mu^2)/mu).
     """
     a, m = arb(order), arb(mu)
@@ -103,7 +103,7 @@ def _relation(given: RelationLike) -> Relation:
 
 
 def _short(relation: Relation) -> str:
-    """The name of a relation without numbers, or in words."""
+    """The name of a relation without numbers, or its words in quotation marks."""
     return relation.key if relation.key in PLAIN_KEYS else f'"{relation.words}"'
 
 
@@ -113,15 +113,15 @@ def approximate(
 ) -> Given:
     """Any (eps, delta)-DP mechanism, as one round.
 
-    Its dominating pair: an infinite loss with probability delta, else a loss of +-eps as in
-    randomized response.
+    Its dominating pair has an infinite loss with probability delta, and otherwise a loss of +-eps
+    as in randomized response.
 
     Parameters
     ----------
     epsilon : float
-        In nats, 0 <= eps <= 300.
+        eps in nats, 0 <= eps <= 300.
     delta : float
-        0 <= delta < 1.
+        delta, 0 <= delta < 1.
     relation : str or Relation
         The neighbouring relation of the guarantee.
     """
@@ -151,15 +151,15 @@ def approximate(
 
 @by_name
 def from_pld(pld: Any, *, relation: RelationLike) -> Given:
-    """A dp_accounting PrivacyLossDistribution as one round, taken as it is.
+    """A dp_accounting PrivacyLossDistribution as one round, without any check of its numbers.
 
     Parameters
     ----------
     pld : dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
-        Pessimistic, as its constructors make it by default.
+        A pessimistic PLD, which its constructors make by default.
     relation : str or Relation
         The neighbouring relation it was made for: "replace-one", "add-or-remove-one",
-        "replace-special", or that of the rounds it came from; the object does not say.
+        "replace-special", or that of the rounds behind it. The object does not record it.
 
     Raises
     ------
@@ -193,25 +193,25 @@ def _law_of_pmf(pmf: Any) -> LossLaw:
         raise ParameterError("pld: wanted finite probabilities; got NaN or infinite ones")
     keep = mass > 0.0
     loss = (first + np.arange(mass.size)) * grid
-    # Multiples of the grid are rounded: a larger loss is on the safe side.
+    # Multiples of the grid are rounded floats: a larger loss is on the safe side.
     return LossLaw(np.nextafter(loss[keep], np.inf), mass[keep], infinite)
 
 
 def _numbers(law: LossLaw) -> tuple[bytes, bytes, float]:
-    """All that a law holds: equal for equal laws alone."""
+    """All numbers of a law: a key that is equal for equal laws only."""
     return law.loss.tobytes(), law.mass.tobytes(), law.infinite
 
 
 @by_name
 def from_event(event: Any, *, relation: RelationLike, discretization: float = 1e-4) -> Given:
-    """A dp_accounting DpEvent as one round, by way of its PLD accountant.
+    """A dp_accounting DpEvent as one round, converted by its PLD accountant.
 
     Parameters
     ----------
     event : dp_accounting.DpEvent
-        Supported by ``dp_accounting.pld.PLDAccountant`` for this relation.
+        An event that ``dp_accounting.pld.PLDAccountant`` supports for this relation.
     relation : str or Relation
-        As for ``from_pld``.
+        The neighbouring relation, as for ``from_pld``.
     discretization : float
         Grid of the PLD in nats.
     """

@@ -1,4 +1,4 @@
-"""compose: any mechanisms -> Composed."""
+"""The function ``compose``: any mechanisms become one ``Composed``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LARGEST_ROUNDS = 10**9
 def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float | None = None) -> Composed:
     """Rounds of different mechanisms on the same users, in any order, adaptively.
 
-    Where their neighbouring relations differ, what is certified and printed is about datasets that
-    are neighbours in every round by that round's relation. Relations that no two datasets can
-    satisfy together (one user's data replaced, or removed) are refused.
+    If the neighbouring relations differ, the result is about datasets that are neighbours in every
+    round by that round's relation. Combinations that no two datasets can satisfy (one user's data
+    replaced in one round, removed in another) are refused.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float | None = 
         Shuffled mechanisms (``shuffle``, ``generic``), central ones (``central``), compositions, or
         pairs (mechanism, rounds) of these.
     rounds : int
-        How often all of them are run, 1 <= rounds <= 1e9.
+        How often the whole list is run, 1 <= rounds <= 1e9.
     rtol : float, optional
-        Requested relative width of eps, 1e-6 to 0.1; by default what is worth the time.
+        Requested relative width of eps, 1e-6 to 0.1; the default balances width and time.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Composed: eps and delta of rounds, and what else their curves say."""
+"""The class ``Composed``: eps, delta and other measures of privacy of rounds together."""
 
 from __future__ import annotations
 
@@ -28,23 +28,25 @@ from shuffledp.values.described import by_name
 U = UNIT_ROUNDOFF
 LARGEST_ORDER = 1e6
 GDP_RTOL = 1e-3
-# Where a curve below that of all rounds is enclosed: shares of the eps that decides a trade-off.
+# Shares of the eps that decides a trade-off, at which the curve of one pair of datasets is
+# enclosed.
 _TRADEOFF_SHARES = (0.5, 0.75, 0.9, 0.97, 1.0, 1.03, 1.1, 1.25, 1.5)
-# Orders for which the dots of rho are placed, at the most, among those that are looked at.
+# Most orders for which dots of rho are placed; ratio of the two orders around the deciding one for
+# which they are placed again.
 _RHO_MOST, _RHO_NEAR = 10, 1.3
-# Ends of a Renyi divergence so many widths apart are said to be what is cheap.
+# A note says that a Renyi divergence is the cheap one where its ends are this many widths apart.
 _CHEAP = 10.0
 _DEAR = "the best upper end of this order that is cheap: a sharper one takes longer"
-# Lower ends of mu are the largest of what single eps ask for: shares of what delta = 1e-12 takes,
-# and so many on from there to next to the pure guarantee.
+# Lower ends of mu are the largest mu that single eps require: eps at these shares of the eps for
+# delta = 1e-12, and this many more up to this share of the pure guarantee.
 _MU_SHARES, _MU_BEYOND, _NEARLY = np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8]), 5, 0.95
-# log of the least delta that is looked at for that: values far below take long.
+# log of the least delta used for that: smaller values take long.
 _MU_LEAST = -120.0
-# Pure guarantees below it have a square that says all; curves would have no digits.
+# For smaller pure guarantees their square gives rho; curves would have no digits.
 _TINY = 1e-150
-# dp_accounting adds masses up as they are: log deltas below its rounding are not worth a dot.
+# dp_accounting adds masses as floats: log deltas below its rounding errors are not worth a dot.
 _PLD_TARGET = -31.0
-# Log odds beyond this overflow; a posterior below e^-700 may be said to be that.
+# Larger log odds overflow; posteriors below e^-700 are stated as e^-700.
 _FARTHEST = 700.0
 
 
@@ -55,26 +57,14 @@ class Composed(Rounds):
     Attributes
     ----------
     parts : tuple of (Part, int)
-        Each mechanism and in how many rounds it runs.
+        Each mechanism and its number of rounds.
     asked : float or None
-        Requested relative width of eps; None: what is worth the time, 5e-4 or, for continuous
-        outputs, 6e-3.
+        Requested relative width of eps. None: 5e-4, or 6e-3 for continuous outputs.
     """
 
     @by_name
     def renyi(self, *, order: float) -> Bound:
-        """Renyi divergence of all rounds together, in nats; it adds up over rounds.
-
-        Parameters
-        ----------
-        order : float
-            1 < order <= 1e6.
-
-        Raises
-        ------
-        ParameterError
-            If the order is outside its domain.
-        """
+        """Renyi divergence of all rounds together, in nats; it is additive over rounds."""
         order = _check.real("order", order, low=1.0 + 1e-9, high=LARGEST_ORDER)
         low, high = self._lower_renyi((order,))(order), self._upper_renyi((order,))(order)
         cap = self.eps0
@@ -85,7 +75,7 @@ class Composed(Rounds):
         return self._bound("renyi", ends, {"order": order}, upper=_through(upper), notes=notes)
 
     def rdp(self, orders: Iterable[float]) -> list[float]:
-        """Upper ends of the Renyi divergence at each order, as an RDP accountant adds them up."""
+        """Upper ends of the Renyi divergence at each order, in nats, as for an RDP accountant."""
         checked = [_check.real("order", A, low=1.0 + 1e-9, high=LARGEST_ORDER) for A in orders]
         at = self._upper_renyi(tuple(checked))
         return [min(at(A), self.eps0) for A in checked]
@@ -94,15 +84,15 @@ class Composed(Rounds):
         """The least rho with Renyi divergence <= rho A at every order A > 1 (Bun, Steinke 2016)."""
         pure = self.eps0
         if pure < _TINY:
-            # As every mechanism of this pure guarantee; its square is among the last floats.
+            # rho = eps^2/2 holds for every mechanism with this pure guarantee.
             high, order = math.nextafter(0.5 * pure * pure, math.inf) if pure > 0.0 else 0.0, 8.0
         elif math.isfinite(pure):
-            # Beyond pure/rho the pure guarantee says all.
+            # At orders above pure/rho the pure guarantee suffices.
             last = 2.0 * pure / max(self._upper_renyi((2.0,))(2.0), 1e-300)
             orders = orders_up_to(last)
             coarse = self._upper_renyi(orders[:: len(orders) // _RHO_MOST + 1])
             _, near = best_rho(lambda A: min(coarse(A), pure), pure=pure)
-            # Once more with dots for the orders that ask for it.
+            # Repeat with dots placed for the deciding orders.
             finer = self._upper_renyi((near / _RHO_NEAR, near))
             high, order = best_rho(lambda A: min(coarse(A), finer(A), pure), pure=pure)
         else:
@@ -117,8 +107,8 @@ class Composed(Rounds):
     def tradeoff(self, *, alpha: float) -> Bound:
         """Least type II error of any test between neighbours with type I error alpha.
 
-        The lower end is the privacy guarantee (f-DP at this alpha); the upper end is what a test
-        attains between one pair of neighbouring datasets.
+        The lower end is the privacy guarantee (f-DP at this alpha). The upper end is attained by a
+        test between one pair of neighbouring datasets.
 
         Parameters
         ----------
@@ -143,16 +133,16 @@ class Composed(Rounds):
 
     @by_name
     def gdp(self, *, slack: float = 0.0) -> Bound:
-        """The least mu such that all rounds are mu-Gaussian-DP, but for ``slack`` in delta.
+        """The least mu such that all rounds are mu-Gaussian-DP, up to ``slack`` in delta.
 
         mu composes as the root of the sum of squares (Dong, Roth, Su 2022, Corollary 3.3), and
-        slacks about add up; so the upper end comes from each mechanism's own mu.
+        slacks almost add up. So the upper end comes from each mechanism's own mu.
 
         Parameters
         ----------
         slack : float
-            0 <= slack <= 0.5: delta(eps) <= delta_mu(eps) + slack. What makes mu large otherwise is
-            often a delta like 1e-1000.
+            0 <= slack <= 0.5: delta(eps) <= delta_mu(eps) + slack. Without it, mu is often large
+            because of a delta such as 1e-1000.
         """
         slack = _check.real("slack", slack, low=0.0, high=0.5)
         # prod (1 + share) <= 1 + slack.
@@ -168,13 +158,7 @@ class Composed(Rounds):
 
     @by_name
     def success(self, *, prior: float = 0.5) -> Bound:
-        """Probability that the best attacker says right which of two neighbours is the data.
-
-        Parameters
-        ----------
-        prior : float
-            Prior probability of the first of the two, 0 < prior < 1.
-        """
+        """Probability that the best attacker correctly names the true one of two neighbours."""
         prior = _check.open_unit("prior", prior)
         rarer = min(prior, 1.0 - prior)
         epsilon = math.log1p(-rarer) - math.log(rarer)
@@ -187,11 +171,11 @@ class Composed(Rounds):
 
     @by_name
     def posterior(self, *, prior: float, failure: float) -> Bound:
-        """How sure an attacker can become, but for a small probability of failure.
+        """Largest posterior of an attacker, except with a small probability of failure.
 
-        With probability at least 1 - failure over the outputs, the posterior probability of the
-        true one of two neighbouring datasets is at most the upper end, if it was ``prior`` before.
-        P(loss > t) <= delta(eps)/(1 - e^{eps - t}) for every eps < t.
+        Let the attacker's probability of the true one of two neighbouring datasets be ``prior``
+        before the outputs. With probability at least 1 - failure over the outputs, the posterior is
+        at most the upper end. P(loss > t) <= delta(eps)/(1 - e^{eps - t}) for every eps < t.
 
         Parameters
         ----------
@@ -209,7 +193,8 @@ class Composed(Rounds):
             pure=self.eps0,
         )
         terms = (math.log(prior), -math.log1p(-prior), log_odds)
-        # A tiny prior's logarithm is large, and what it loses in rounding is absolute in the odds.
+        # A tiny prior has a large logarithm, whose rounding error is an absolute error of the log
+        # odds.
         odds = sum(terms) + 8 * U * sum(map(abs, terms))
         high = min(
             1.0 / (1.0 + math.exp(-min(max(odds, -_FARTHEST), _FARTHEST))) * (1.0 + 16 * U), 1.0
@@ -222,14 +207,14 @@ class Composed(Rounds):
     def pld(self, *, discretization: float = 1e-4) -> Any:
         """A dp_accounting PrivacyLossDistribution that dominates all rounds.
 
-        For neighbours by ``relation``, which the object does not carry: where that is not the
-        replacement of one user's value, its accountants have no name for it.
+        It holds for neighbours by ``relation``, which the object does not record. dp_accounting has
+        a name for that relation only if it replaces one user's value.
 
         Parameters
         ----------
         discretization : float
-            Its grid in nats; only PLDs of the same grid compose. A grid coarser than a hundredth
-            of one round's eps loses accuracy, never validity.
+            Grid of the PLD in nats. Only PLDs with equal grids compose. A grid coarser than a
+            hundredth of one round's eps loses accuracy, never validity.
         """
         rung = self._plan.rung(_PLD_TARGET)
         level, places = self._plan.level(rung), self._for_all(rung)
@@ -240,7 +225,7 @@ class Composed(Rounds):
         return composed_pld(made, discretization)
 
     def _upper_renyi(self, orders: tuple[float, ...]) -> Callable[[float], float]:
-        """The upper end of all rounds' divergence, the larger one of both directions."""
+        """The upper end of all rounds' divergence by order, the larger one of both directions."""
         found = _added_up([(part.renyi(orders), count) for part, count in self.parts])
         return lambda order: found(order) * (1.0 + 64 * U)
 
@@ -249,15 +234,15 @@ class Composed(Rounds):
         return lambda order: found(order) * (1.0 - 64 * U)
 
     def _local_rho(self) -> float:
-        """Where no order is the last to look at: reports alone, if theirs grows like the order."""
+        """The rho of single reports, for mechanisms without a pure guarantee."""
         return math.fsum(count * part.rho for part, count in self.parts) * (1.0 + 16 * U)
 
     def _reach(self) -> float:
-        """About an eps beyond which delta is next to nothing."""
+        """An estimate of the eps at which delta is 1e-12."""
         return self._plan.epsilon(math.log(1e-12))
 
     def _log_upper_near(self, epsilon: float) -> float:
-        """The upper end of log delta, with dots for this eps alone."""
+        """The upper end of log delta, with dots placed for this eps alone."""
         target = max(self.rough_log_delta(epsilon), _MU_LEAST)
         above, _ = self._above(self._for(target, 1.0), self._plan.level(target))
         return worst(above, epsilon, self._width).high
@@ -265,8 +250,7 @@ class Composed(Rounds):
     def _attained(self, alpha: float, end: float) -> tuple[float, dict[str, Any]]:
         """Upper bound of the trade-off function, from one pair of neighbouring datasets.
 
-        The curve of the laws below that pair's is itself enclosed at some eps, and a law is put
-        below these values.
+        That pair's composed curve is enclosed at some eps, and a law is put below these values.
         """
         near = best_eps(alpha, self.rough_log_delta, end)
         target = max(self.rough_log_delta(near), _MU_LEAST)
@@ -285,8 +269,8 @@ class Composed(Rounds):
         scale, cap = self._reach(), min(_NEARLY * self.eps0, LARGEST_EPSILON)
         points = scale * _MU_SHARES if math.isfinite(scale) else _MU_SHARES[:1]
         if self.eps0 < math.inf and 0.0 < scale < cap:
-            # A pure guarantee ends at once where a normal law goes on: the mu that eps asks for
-            # often grows up to next to there.
+            # At a pure guarantee the curve ends at once where a normal law continues: the required
+            # mu often grows up to an eps close below it.
             points = np.append(points, np.geomspace(scale, cap, _MU_BEYOND))
         near = [e for e in points.tolist() if self.rough_log_delta(e) >= _MU_LEAST]
         places, best = self._for_all(self._rung(near[-1])), 0.0
@@ -305,7 +289,7 @@ def _exp(log: float) -> arb:
 
 
 def _added_up(made: Sequence[tuple[Renyi, int]]) -> Callable[[float], float]:
-    """The larger direction's sum over all rounds."""
+    """The sum over all rounds for the larger of both directions, by order."""
 
     def at(order: float) -> float:
         found = [(divergence(order), count) for divergence, count in made]
@@ -315,7 +299,7 @@ def _added_up(made: Sequence[tuple[Renyi, int]]) -> Callable[[float], float]:
 
 
 def _through(theorem: Theorem | None) -> Theorem | None:
-    """The same theorem, the step from the curve to this quantity included."""
+    """The theorem with the step from the privacy curve to this quantity added."""
     if theorem is None or theorem is theorems.LOCAL:
         return theorem
     return theorem.with_step(theorems.FROM_CURVE)

@@ -1,4 +1,4 @@
-"""Rounds: the certified eps and delta of several mechanisms together."""
+"""Rounds of several mechanisms together: certified eps and delta."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from shuffledp.statements import say
 from shuffledp.values.work import Beside
 
 U = UNIT_ROUNDOFF
-# How many times as many dots are tried where the ends are farther apart than was asked for: twice
-# as many make the distance a fourth.
+# Factors for the number of dots, tried in turn while the ends are farther apart than requested:
+# twice as many dots make the distance a quarter.
 _FINER = (1.0, 2.0, 4.0)
-# An end of eps is this share of the width asked for from where delta meets the target.
+# Distance of an end of eps from where delta meets the target, as a share of the requested width.
 _CLOSE = 0.1
-# Evaluations of one end; two are usual, as estimates are good to 1e-5.
+# Most evaluations of one end; two are usual, as estimates are accurate to 1e-5.
 _MOST_TRIES = 12
-# Of different mechanisms so many are named among the assumptions.
+# Number of different mechanisms that the assumptions name.
 _NAMED = 8
-# log of the delta at which estimates begin where nothing is known of it: the ladder's first rung.
+# log of the delta at which estimates begin if there is no guess: the first rung of the ladder.
 _FIRST_LEVEL = -32.0
 
 
 class Ends(NamedTuple):
-    """Both ends, the numerical width of the upper one, and what reproduces the lower one."""
+    """Both ends, the numerical width of the upper one, and the witness of the lower one."""
 
     low: float
     high: float
@@ -50,10 +50,10 @@ class Rounds(Accountant):
     Attributes
     ----------
     parts : tuple of (Part, int)
-        Each mechanism and in how many rounds it runs.
+        Each mechanism and its number of rounds.
     asked : float or None
-        Requested relative width of eps; dots are refined to reach it, in bounded work. None:
-        what is worth the time: 5e-4, of continuous outputs 6e-3.
+        Requested relative width of eps; dots are refined to reach it, within bounded work. None:
+        5e-4, or 6e-3 for continuous outputs.
     """
 
     parts: tuple[tuple[Part, int], ...]
@@ -65,22 +65,22 @@ class Rounds(Accountant):
 
     @property
     def rounds(self) -> int:
-        """How many rounds in all."""
+        """Total number of rounds."""
         return sum(count for _, count in self.parts)
 
     @property
     def rtol(self) -> float:
-        """Relative width of eps that is aimed at."""
+        """Relative width of eps to aim at."""
         return max(part.rtol for part, _ in self.parts) if self.asked is None else self.asked
 
     @property
     def relation(self) -> Relation:
-        """The neighbouring relation of all rounds: their common one, or round by round."""
+        """The neighbouring relation of all rounds: their common one, or one for each round."""
         return each_round((part.label, part.relation) for part, _ in self.parts)
 
     @property
     def eps0(self) -> float:
-        """Pure guarantee of all rounds together in nats, inf if there is none."""
+        """Pure guarantee of all rounds together in nats; inf if there is none."""
         return math.fsum(count * part.eps0 for part, count in self.parts) * (1.0 + 4 * U)
 
     @property
@@ -90,7 +90,7 @@ class Rounds(Accountant):
     # ------------------------------------------------------------------------- eps and delta
 
     def bound(self, quantity: Literal["epsilon", "delta"], value: float) -> Bound:
-        """eps at a delta, or delta at an eps."""
+        """The Bound of eps at a delta, or of delta at an eps."""
         return self._epsilon(value) if quantity == "epsilon" else self._delta(value)
 
     def _epsilon(self, delta: float) -> Bound:
@@ -114,7 +114,7 @@ class Rounds(Accountant):
         return self._bound("delta", ends, {"epsilon": epsilon}, upper=upper, logs=logs)
 
     def log_delta(self, epsilon: float, *, lower: bool = True) -> Ends:
-        """log delta at eps >= 0, both ends (the lower one trivial without ``lower``)."""
+        """Both ends of log delta at eps >= 0; without ``lower`` the lower one is -inf."""
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, 0.0, {})
         places, above, near = self._laws_for(epsilon)
@@ -126,7 +126,7 @@ class Rounds(Accountant):
         return Ends(low, high, math.expm1(min(max(high - near, 0.0), 700.0)), witness)
 
     def _laws_for(self, epsilon: float) -> tuple[list[Places], list[Parts], float]:
-        """Dots that are fine enough at an eps, laws above, and about log delta of those below."""
+        """Dots fine enough for an eps, the laws above, and an estimate from the laws below."""
         rung = self._rung(epsilon)
         finer = 0.5 * _FINER[0]
         while True:
@@ -141,34 +141,34 @@ class Rounds(Accountant):
                 return places, above, near
 
     def upper_epsilon(self, *, delta: float) -> float:
-        """The certified upper end of ``epsilon`` at 0 < delta < 1 by itself: for solvers."""
+        """The certified upper end of eps at 0 < delta < 1 alone, for solvers."""
         return min(self._upper_epsilon(math.log(delta))[0], self.eps0)
 
     def log_upper(self, epsilon: float, *, log_target: float = DEEP) -> float:
-        """log of the certified upper end of ``delta`` at eps >= 0, by itself: for solvers."""
+        """The certified upper end of log delta at eps >= 0 alone, for solvers."""
         del log_target
         return self.log_delta(epsilon, lower=False).high
 
     @property
     def quick(self) -> bool:
-        """Estimates say where its ends are."""
+        """True: estimates tell where the ends are."""
         return True
 
     def rough_log_delta(self, epsilon: float) -> float:
-        """About the upper end of log delta, certified by nothing."""
+        """An estimate of the upper end of log delta, not certified."""
         if epsilon >= self.eps0:
             return -math.inf
         return self._plan.log_delta(epsilon, self._plan.level(self._rung(epsilon)))
 
     @property
     def _width(self) -> float:
-        """Relative width of delta that contours are asked for at a given eps."""
+        """Relative width of delta requested of contours at a given eps."""
         return min(self.rtol, 1e-3)
 
     def _rung(self, epsilon: float) -> float:
-        """How far down curves are followed for an eps, among the rungs of the ladder."""
+        """The rung of the ladder down to which curves are followed for this eps."""
         rung = self._plan.rung(_FIRST_LEVEL)
-        # Estimates that end above delta say no more than that it is lower.
+        # Estimates that end above delta only show that delta is lower.
         while self._plan.log_delta(epsilon, self._plan.level(rung)) < rung:
             deeper = self._plan.rung(2.0 * rung)
             if deeper == rung:
@@ -177,7 +177,7 @@ class Rounds(Accountant):
         return rung
 
     def _upper_epsilon(self, target: float) -> tuple[float, float | None, float]:
-        """The upper end of eps, its numerical width, and how fine the dots are."""
+        """The upper end of eps, its numerical width, and the fineness of the dots."""
         level, high, width, finer = self._plan.level(target), math.inf, None, _FINER[0]
         for finer in _FINER:
             above, inner = self._above(self._for(target, finer), level)
@@ -196,9 +196,10 @@ class Rounds(Accountant):
         return self._cross(laws, target, upper=False), witness
 
     def _cross(self, laws: list[Parts], target: float, *, upper: bool) -> float:
-        """An eps at which the upper end of log delta is at most, or the lower one at least, it.
+        """An eps certified to lie on the right side of the target.
 
-        Proposed by floats; 0 is always a lower end, inf always an upper one.
+        There the upper end of log delta is at most the target, or the lower end at least the
+        target. Floats propose the eps. 0 is always a lower end, and inf always an upper one.
         """
         sign = 1.0 if upper else -1.0
         # The target is the rounded logarithm of delta.
@@ -241,7 +242,7 @@ class Rounds(Accountant):
         return [self._plan.for_all(i, rung, finer) for i in range(len(self.parts))]
 
     def _above(self, places: list[Places], level: float) -> tuple[list[Parts], list[Parts]]:
-        """Laws above, and laws below made of the same values."""
+        """The laws above, and laws below made from the same values."""
         made = [
             (part.above(at, level), count)
             for (part, count), at in zip(self.parts, places, strict=True)
@@ -252,7 +253,7 @@ class Rounds(Accountant):
         )
 
     def _below(self, places: list[Places], *, around: float) -> tuple[list[Parts], dict[str, Any]]:
-        """Laws below one pair of neighbours in every round, and which neighbours these are."""
+        """Laws below one pair of neighbours in every round, and the witness of these neighbours."""
         pairs: list[tuple[LossPair, int]] = []
         witness = {}
         for i, ((part, count), at) in enumerate(zip(self.parts, places, strict=True)):
@@ -269,7 +270,7 @@ class Rounds(Accountant):
         return joined([part.upper_theorem for part, _ in self.parts], theorems.COMPOSITION)
 
     def assumptions(self) -> tuple[str, ...]:
-        """Those of all parts, and of the composition."""
+        """The assumptions of all parts and of the composition, as sentences."""
         said = [self.relation.sentence]
         for part, _ in self.parts:
             said += [words for words in part.assumptions if words != part.relation.sentence]
@@ -278,7 +279,7 @@ class Rounds(Accountant):
         return tuple(dict.fromkeys(said))
 
     def _mechanisms(self) -> str:
-        """Which rounds there are, where they are not all of one mechanism."""
+        """The list of different rounds, for a sentence; empty if all are of one mechanism."""
         if len(self.parts) == 1:
             return ""
         names = []
@@ -333,7 +334,7 @@ _PLANS: Beside[Rounds, Plan] = Beside(lambda asked: Plan(asked.parts, asked.rtol
 
 
 def directions(pairs: list[tuple[LossPair, int]]) -> list[Parts]:
-    """One set of laws for each direction; one alone where both are the same."""
+    """One set of laws for each direction; a single set if both directions are the same."""
     forward = [(pair.forward, count) for pair, count in pairs]
     if all(pair.symmetric for pair, _ in pairs):
         return [forward]
@@ -347,7 +348,7 @@ def worst(laws: list[Parts], epsilon: float, rel: float) -> LogInterval:
 
 
 def joined(steps: list[Theorem | None], last: Theorem) -> Theorem | None:
-    """All parts' theorems and the composition's."""
+    """The theorems of all parts, followed by the composition's."""
     known = list(dict.fromkeys(step for step in steps if step is not None))
     if not known:
         return last
@@ -358,6 +359,6 @@ def joined(steps: list[Theorem | None], last: Theorem) -> Theorem | None:
 
 
 def _shared(each: list[Any]) -> dict[str, float]:
-    """What all parts have in common."""
+    """The entries on which all parts agree."""
     first, *others = [dict(at) for at in each]
     return {k: v for k, v in first.items() if all(o.get(k) == v for o in others)}

@@ -1,4 +1,4 @@
-"""Curve: certified values of h(e^eps), each evaluated once, and what sources of them look like."""
+"""Certified values of a privacy curve h(e^eps), cached, and the interfaces of its sources."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from shuffledp.propose.solve import bisected
 from shuffledp.rounds.dots import BITS, Bracket
 from shuffledp.rounds.loss import Array
 
-# Values are floats: e^-600 leaves room for what it is multiplied by.
+# Least log of a curve's value in use: values are floats, and e^-600 leaves room for factors.
 LOWEST_LEVEL = -600.0
-# The scale is looked for up to 0.1 % below the last eps.
+# The scale is searched for up to 0.1 % below the last eps.
 _EDGE = 1e-3
-# A curve that is 0 from a smaller eps0 on is 0 from here on: quotients of differences are floats.
+# Least last eps of a curve, also where eps0 is smaller: quotients of differences are floats.
 _SHORTEST = 1e-270
-# Where the one bound is so low nobody asks for the sharper one, which takes longer.
+# Where the groups' log delta is below this, the slower, sharper bound is not needed.
 _FAR_DOWN = -60.0
-# Estimates of log delta are better than these: beyond the one a bound is not worth evaluating,
-# and where a certified value is below an estimate by the other no better one is looked for.
+# Margins on estimates of log delta. A bound whose estimate is farther above than the first number
+# is not evaluated; a value that is below an estimate by the second number is not improved.
 _HOPELESS, _CLEAR = 0.5, 0.1
-# How near an eps is found at which a curve has fallen to a level, relatively.
+# Relative accuracy of the eps at which a curve has fallen to a level.
 _NEAR = 1e-3
 
 
 def reach(eps0: float) -> float:
-    """Where to stop looking at a curve that is 0 from eps0 on."""
+    """The last eps to evaluate of a curve that is 0 from eps0 on."""
     return min(max(eps0, _SHORTEST), LARGEST_EPSILON)
 
 
@@ -45,7 +45,7 @@ class Source(Protocol):
         ...
 
     def rough_log_delta(self, epsilon: float) -> float:
-        """About log delta(eps), not certified."""
+        """An estimate of log delta(eps), not certified."""
         ...
 
     def log_floor(self) -> float:
@@ -54,24 +54,27 @@ class Source(Protocol):
 
 
 class Sharper(Protocol):
-    """Upper values of a curve alone, at each eps from a bound that has no bracket of its own."""
+    """Upper values of a curve, at each eps from a bound that has no lower end."""
 
     def log_upper(self, epsilon: float) -> float:
-        """Certified upper bound of log delta at eps >= 0, 0 where it has none."""
+        """Certified upper bound of log delta at eps >= 0; 0 if there is none."""
         ...
 
     def rough(self, epsilon: float) -> float:
-        """About the same, not certified."""
+        """An estimate of that bound, not certified."""
         ...
 
     def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
-        """What a verifier needs to compute one again, and what it gets; None where none is."""
+        """The bound and the numbers from which a verifier recomputes it.
+
+        None if there is no bound.
+        """
         ...
 
 
 @dataclass
 class Envelope:
-    """max over sources, the next group of sources where the first is not narrow enough.
+    """Maximum over a group of sources; the next group is used where the first is not narrow.
 
     A pointwise minimum of upper bounds of one supremum is an upper bound of it, and so is a maximum
     over all pairs (docs/theory-composition.md, Lemma 1.6).
@@ -79,12 +82,12 @@ class Envelope:
     Attributes
     ----------
     groups : sequence of sequences of Source
-        Upper bounds: the maximum over a group is one; groups are in order of preference.
+        Upper bounds: each group's maximum is one; groups are in order of preference.
     sharper : Sharper, optional
-        Another upper bound, where it is the least.
+        Another upper bound, used where it is the least.
     slow : bool
-        Whether the sharper bound takes longer than the groups': then it is not asked for where its
-        estimate promises next to nothing beside a group's value.
+        Whether the sharper bound takes longer than the groups'. It is then evaluated only where its
+        estimate promises a clear gain over a group's value.
     """
 
     groups: Sequence[Sequence[Source]]
@@ -97,12 +100,12 @@ class Envelope:
         def about(epsilon: float) -> float:
             return max(one.rough_log_delta(epsilon) for one in first)
 
-        # Estimates that take long are taken from few values; others know of every corner.
+        # Slow estimates are interpolated from few values; fast ones are exact at every corner.
         self._about = Interpolated(about) if self.slow else about
         self._gain = Interpolated(self._gained) if self.slow else self._gained
 
     def _gained(self, epsilon: float) -> float:
-        """About log of the sharper bound over the groups', which changes slowly; inf for none."""
+        """An estimate of log (sharper bound/groups' bound), which varies slowly; inf if none."""
         found = self._about(epsilon)
         if self.sharper is None or found < _FAR_DOWN:
             return math.inf
@@ -110,20 +113,21 @@ class Envelope:
         return gained if gained < _HOPELESS else math.inf
 
     def _promised(self, epsilon: float) -> float:
-        """About the sharper bound; inf where there is none."""
+        """An estimate of the sharper bound; inf if there is none."""
         return self._about(epsilon) + self._gain(epsilon)
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """Bracket of the least of the groups' maxima; of the sharper bound its value alone.
+        """Bracket of the least of the groups' maxima; for the sharper bound, its value only.
 
-        Where that is clearly below the estimate of the first group this is not evaluated.
+        If that value is clearly below the estimate of the first group, the groups are not
+        evaluated.
         """
         if self.sharper is None:
             return self._of_groups(epsilon, width)
         rough, promised = self._about(epsilon), self._promised(epsilon)
         if promised > rough + _HOPELESS or (self.slow and promised > rough - _CLEAR):
             found = self._of_groups(epsilon, width)
-            # Without a promise: that is hopeless unless the groups' estimate was too low.
+            # No promise means no gain, unless the groups' estimate was too low.
             enough = rough + _HOPELESS if promised == math.inf else promised
             if found.high <= enough + (_CLEAR if self.slow else 0.0):
                 return found
@@ -145,7 +149,7 @@ class Envelope:
         return best
 
     def rough_log_delta(self, epsilon: float) -> float:
-        """The largest estimate of the first group, or the sharper bound's where it is less."""
+        """The largest estimate of the first group, or the sharper bound's if that is less."""
         return min(self._about(epsilon), self._promised(epsilon))
 
     def log_floor(self) -> float:
@@ -154,16 +158,16 @@ class Envelope:
 
 
 class Curve:
-    """One source and the values that were evaluated until now.
+    """One source with all values evaluated so far.
 
     Parameters
     ----------
     source : Source
-        What is evaluated.
+        The source to evaluate.
     eps0 : float
-        h(e^eps) = 0 from here on (inf where that is not known).
+        h(e^eps) = 0 for eps >= eps0; inf if there is no such eps.
     width : float
-        Relative width of delta asked for at each point.
+        Relative width of delta requested at each point.
     """
 
     def __init__(self, source: Source, *, eps0: float, width: float) -> None:
@@ -184,7 +188,7 @@ class Curve:
         return self._known[epsilon]
 
     def rough(self, epsilon: float) -> float:
-        """About log h(e^eps)."""
+        """An estimate of log h(e^eps)."""
         if epsilon >= self.eps0:
             return -math.inf
         if epsilon not in self._rough:
@@ -192,7 +196,7 @@ class Curve:
         return self._rough[epsilon]
 
     def values_at(self, eps: Iterable[float]) -> Bracket:
-        """Values at given eps, in balls."""
+        """Brackets of values at the given eps, in balls."""
         found = [self.at(float(e)) for e in eps]
         with ctx.workprec(BITS):
             return Bracket(
@@ -201,13 +205,13 @@ class Curve:
             )
 
     def rough_at(self, eps: Iterable[float]) -> Array:
-        """The estimates' own values."""
+        """Estimated values at the given eps."""
         return np.exp([max(self.rough(float(e)), -700.0) for e in eps])
 
     def followed(self, points: Sequence[float], level: float) -> list[float]:
-        """Some points, and more beyond them while the value at the last is above e^level.
+        """The points, and more beyond them while the value at the last one is above e^level.
 
-        Each step is twice the one before: this is for estimates that were too low.
+        Each further step is twice the last one. This helps where estimates were too low.
         """
         found = [float(e) for e in points if e < self.last] or [0.0]
         if len(found) < len(points):
@@ -218,7 +222,10 @@ class Curve:
         return found
 
     def end(self, level: float) -> float:
-        """About where the curve has fallen to e^level above its floor; its last eps at the most."""
+        """Estimate of the eps at which the curve is e^level above its floor.
+
+        At most the last eps.
+        """
         low, high = 0.0, min(self.scale, self.last)
         while high < self.last and self._left(self.rough(high)) > level:
             low, high = high, min(2.0 * high, self.last)
@@ -226,7 +233,7 @@ class Curve:
         return bisected(lambda e: self._left(self.rough(e)) > level, low, high, near=near)[1]
 
     def _left(self, high: float) -> float:
-        """log of what a value is above the floor."""
+        """log of the difference between a value and the floor."""
         if self.floor == -math.inf:
             return high
         gap = high - self.floor
@@ -234,7 +241,7 @@ class Curve:
 
     @property
     def scale(self) -> float:
-        """eps at which delta has fallen by a factor e, roughly; at most the last eps."""
+        """An estimate of the eps at which delta has fallen by a factor e; at most the last eps."""
         if self._scale is None:
             self._scale = self._find_scale()
         return self._scale
@@ -247,7 +254,7 @@ class Curve:
         def gap(log_eps: float) -> float:
             return max(self.source.rough_log_delta(math.exp(log_eps)), -1e6) - goal
 
-        # Just below eps0, where gains are of rounding's size, the estimate may say anything.
+        # Just below eps0, gains are of the size of rounding errors, and estimates are unreliable.
         high = math.log(self.last) + math.log1p(-_EDGE)
         if gap(high) >= 0.0:
             return self.last

@@ -3,10 +3,10 @@
     h(a) = sup over neighbours of sum (P - a Q)_+,     a = e^eps,
 
 is convex and non-increasing in a. A convex piecewise linear curve with kinks at a_k is the curve of
-the discrete pair with Q-mass (jump of the slope) and P-mass a_k times that at the loss log a_k.
-Above: chords through upper values. Below: chords lowered to where the neighbouring chords,
-continued, meet (docs/theory-composition.md, section 2). All of it is in balls;
-the masses of a ``LossLaw`` are rounded outward.
+a discrete pair of laws: at the loss log a_k its Q-mass is the jump of the slope, and its P-mass is
+a_k times that. Above h lie chords through upper values. Below h lie chords lowered to the
+intersection of the neighbouring chords, continued (docs/theory-composition.md, section 2).
+Computations are in balls; the masses of a ``LossLaw`` are rounded outward.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.rounds.loss import NO_LOSS, LossLaw, LossPair
 
-# Bits. Slopes are quotients of differences of e^eps; differences of slopes lose twice as many
-# digits as eps has places between dots: 1e-12 for a trillion users.
+# Working precision in bits. Slopes are quotients of differences of e^eps, and differences of slopes
+# lose twice as many digits as the spacing of dots has leading zeros: 1e-12 for a trillion users.
 BITS = 224
-# Values at a = 1 that are tried for a law below: one is enough but for rounding.
+# Most values at a = 1 that are tried for a law below; without rounding, one is enough.
 _TRIES = 40
 
 
 class Bracket(NamedTuple):
-    """Certified ends of a curve at some eps."""
+    """Certified ends of a curve at given eps."""
 
     low: Sequence[arb]
     high: Sequence[arb]
 
 
 class Measure(NamedTuple):
-    """P-masses of finite losses in balls, and of an infinite one."""
+    """P-masses of finite losses in balls, and that of an infinite loss."""
 
     loss: list[float]
     mass: list[arb]
@@ -45,30 +45,30 @@ class Measure(NamedTuple):
 
 
 class _Chain(NamedTuple):
-    """Vertices (eps, a = e^eps, value) of a piecewise linear curve, constant beyond the last."""
+    """Vertices (eps, a = e^eps, value) of a piecewise linear curve, constant after the last one."""
 
     eps: list[float]
     a: list[arb]
     value: list[arb]
 
     def rate(self, i: int, j: int) -> arb:
-        """How fast the curve falls from the i-th to the j-th vertex, per unit of a."""
+        """The rate of decrease from the i-th to the j-th vertex, per unit of a."""
         return (self.value[i] - self.value[j]) / (self.a[j] - self.a[i])
 
     def drop(self, k: int) -> None:
-        """Leave a vertex out."""
+        """Remove a vertex."""
         del self.eps[k], self.a[k], self.value[k]
 
 
 class _Side(NamedTuple):
-    """The first rate of decrease of a chain, and its jumps at all vertices but the first."""
+    """The first rate of decrease of a chain, and the jumps of the rate at all later vertices."""
 
     first: arb
     jump: list[arb]
 
 
 def _check_dots(eps: Sequence[float]) -> None:
-    """ParameterError unless 0 = eps[0] < eps[1] < ..., all finite."""
+    """Raise ParameterError unless 0 = eps[0] < eps[1] < ..., all finite."""
     rising = all(x < y for x, y in pairwise([*eps, math.inf]))
     if not (len(eps) and eps[0] == 0.0 and rising):
         raise ParameterError(f"eps = {list(eps)}: wanted 0 and finite numbers in increasing order")
@@ -80,7 +80,7 @@ def _side(chain: _Chain) -> _Side:
 
 
 def _measure(chains: Sequence[_Chain], sides: Sequence[_Side], centre: arb, this: int) -> Measure:
-    """The law of one direction: its own chain on a > 1, the other's mirrored (section 2.1)."""
+    """The law of one direction: its own chain on a > 1, and the other's mirrored (section 2.1)."""
     other = len(chains) - 1 - this
     up = [a * q for a, q in zip(chains[this].a[1:], sides[this].jump, strict=True)]
     return Measure(
@@ -105,8 +105,8 @@ def law_above(
     forward : sequence of balls, length K
         forward[i] >= h(e^eps[i]).
     backward : sequence of balls, length K, optional
-        The same for the neighbours in the other order. Without it the relation is symmetric: one
-        curve, and one law for both directions.
+        Upper values for the neighbours in the other order. Without it the relation is symmetric:
+        one curve, and one law for both directions.
     """
     made = [
         _rounded(one, [max(float_above(m), 0.0) for m in one.mass], float_above(one.infinite))
@@ -118,21 +118,21 @@ def law_above(
 def measures_above(
     eps: Sequence[float], forward: Sequence[arb], backward: Sequence[arb] | None = None
 ) -> list[Measure]:
-    """The same in balls, masses >= 0: one measure, or one for each direction."""
+    """The laws above in balls with masses >= 0: one measure, or one for each direction."""
     _check_dots(eps)
     with ctx.workprec(BITS):
         values = [forward] if backward is None else [forward, backward]
         chains = [_convex_above(eps, one) for one in values]
         top = _joined(chains)
         sides = [_side(chain) for chain in chains]
-        # A larger mass raises the curve: what is not certainly positive may be rounding.
+        # A larger mass raises the curve; a mass that is not certainly positive may be rounding.
         sides = [_Side(x.first, [arb(q.upper()).nonnegative_part() for q in x.jump]) for x in sides]
         centre = (1 - top - sides[0].first - sides[-1].first).nonnegative_part().upper()
         return [_measure(chains, sides, arb(centre), this) for this in range(len(chains))]
 
 
 def _convex_above(eps: Sequence[float], values: Sequence[arb]) -> _Chain:
-    """About the convex envelope. Chords through any of the dots are above h."""
+    """An approximate convex envelope: chords through any subset of the dots are above h."""
     kept = _Chain([], [], [])
     least = arb(1)
     for e, v in zip(eps, values, strict=True):
@@ -168,7 +168,7 @@ def _joined(chains: Sequence[_Chain]) -> arb:
 def _at_one(first: _Chain, second: _Chain) -> arb:
     """An upper bound of h(1): the chord from 1/a', the mirror image of a' > 1, to a.
 
-    h(1/a') = 1 - (1 - h'(a'))/a', h' the curve of the other order (Lemma 1.1).
+    h(1/a') = 1 - (1 - h'(a'))/a', with h' the curve of the other order (Lemma 1.1).
     """
     right, left = first.a[1] - 1, 1 - 1 / second.a[1]
     mirrored = 1 - (1 - second.value[1]) / second.a[1]
@@ -195,14 +195,14 @@ def law_below(eps: Sequence[float], forward: Bracket, backward: Bracket, floor: 
     eps : sequence of float, length K
         0 = eps[0] < eps[1] < ...
     forward, backward : Bracket
-        Ends of the curves of (P, Q) and of (Q, P) at these eps.
+        Both ends of the curves of (P, Q) and of (Q, P) at these eps.
     floor : ball
         A lower bound of both curves at every a.
 
     Returns
     -------
     LossPair
-        ``NO_LOSS`` where fewer than three dots, or balls that decide nothing, say nothing.
+        ``NO_LOSS`` if there are fewer than three dots, or if balls are too wide to decide.
     """
     made = [
         _rounded(one, [max(float_below(m), 0.0) for m in one.mass], float_below(one.infinite))
@@ -214,7 +214,7 @@ def law_below(eps: Sequence[float], forward: Bracket, backward: Bracket, floor: 
 def measures_below(
     eps: Sequence[float], forward: Bracket, backward: Bracket, floor: arb
 ) -> list[Measure]:
-    """The same in balls, both directions; none where nothing is known."""
+    """The laws below in balls, for both directions; an empty list where none is certified."""
     if len(eps) < 3:
         return []
     _check_dots(eps)
@@ -227,12 +227,12 @@ def measures_below(
 
 
 def _lowered(eps: Sequence[float], values: Bracket, floor: arb) -> _Chain:
-    """Points whose chords are below h: lower values, and one where two continued chords meet.
+    """Points whose chords are below h: lower values, and intersections of continued chords.
 
-    On [a_i, a_i+1] the curve is above the line through (a_i-1, high) and (a_i, low) and above that
-    through (a_i+1, low) and (a_i+2, high). A point at or below both makes both chords valid,
-    wherever it is; none is needed where one line is above the other's end. The first point is the
-    largest value at a = 1 that the interval beside it allows.
+    On [a_i, a_i+1] the curve lies above the line through (a_i-1, high) and (a_i, low), and above
+    the line through (a_i+1, low) and (a_i+2, high). A point at or below both lines makes both
+    chords valid, wherever it is. None is needed where one line is above the other's end. The first
+    point is the largest value at a = 1 that the adjacent interval allows.
     """
     a = [arb(e).exp() for e in eps]
     low = [arb.max(x, floor).lower() for x in values.low]
@@ -240,7 +240,7 @@ def _lowered(eps: Sequence[float], values: Bracket, floor: arb) -> _Chain:
     low[-1] = floor.lower()
 
     def right(i: int, x: arb) -> arb:
-        """The line of the interval i from the right; level where it would rise with a."""
+        """The line from the right on the interval i; constant where it would increase with a."""
         if i + 2 > last:
             return low[i + 1]
         slope = (low[i + 1] - high[i + 2]) / (a[i + 2] - a[i + 1])
@@ -257,7 +257,7 @@ def _lowered(eps: Sequence[float], values: Bracket, floor: arb) -> _Chain:
         start, end = right(i, a[i]), low[i] - fall * (a[i + 1] - a[i])
         if start >= low[i] or end >= low[i + 1]:
             continue
-        # By floats; any place inside will do.
+        # The place is chosen in floats: any place inside is valid.
         parts = low[i] - start, low[i + 1] - end
         share = float((parts[0] / (parts[0] + parts[1])).mid())
         at = eps[i] + math.log1p(share * math.expm1(eps[i + 1] - eps[i]))
@@ -272,7 +272,7 @@ def _lowered(eps: Sequence[float], values: Bracket, floor: arb) -> _Chain:
 
 
 def _measures_of(points: Sequence[_Chain]) -> list[Measure]:
-    """The laws of the largest convex curves below the points, with one value at a = 1."""
+    """The laws of the largest convex curves below the points, with a common value at a = 1."""
     top = arb.min(points[0].value[0], points[1].value[0]).lower()
     for _ in range(_TRIES):
         for side in points:
@@ -282,7 +282,7 @@ def _measures_of(points: Sequence[_Chain]) -> list[Measure]:
         centre = 1 - top - sides[0].first - sides[1].first
         if centre >= 0:
             return [_measure(chains, sides, centre, this) for this in (0, 1)]
-        # Any lower value at a = 1 is valid too: the one with no mass at loss 0.
+        # Any lower value at a = 1 is valid too: take the one with no mass at loss 0.
         inverse = [1 / (chain.a[1] - 1) for chain in chains]
         ends = [chain.value[1] * x for chain, x in zip(chains, inverse, strict=True)]
         top = ((1 + ends[0] + ends[1]) / (1 + inverse[0] + inverse[1])).lower()
@@ -292,7 +292,7 @@ def _measures_of(points: Sequence[_Chain]) -> list[Measure]:
 
 
 def _convex_below(points: _Chain) -> _Chain:
-    """The convex envelope of points below a curve; every comparison has to be decided."""
+    """The convex envelope of points below a curve; NotCertified if a comparison is not decided."""
     kept = _Chain([], [], [])
     rates: list[arb] = []
     for e, a, v in zip(*points, strict=True):

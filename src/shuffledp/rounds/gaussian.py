@@ -1,4 +1,4 @@
-"""The privacy curve of N(0, 1) against N(mu, 1) in balls, and the mu whose curve passes a point."""
+"""The privacy curve of N(0, 1) against N(mu, 1) in balls, and the mu whose curve meets a point."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.propose.solve import bisected
 from shuffledp.rounds.total import logs
 
-# Bits that are tried until a value has `_WANTED` of them: differences of two tails lose as many as
-# mu has places, and arguments of erfc twice as many as eps/mu has.
+# Precisions in bits, tried until a value has `_WANTED` accurate bits. The difference of two tails
+# loses as many digits as mu has leading zeros, and arguments of erfc twice as many as eps/mu has
+# digits.
 _BITS, _WANTED = (96, 192, 384, 1024, 4096), 44
 
 
@@ -23,7 +24,7 @@ def delta_gaussian(mu: arb, epsilon: arb) -> arb:
 
 
 def enclosed(value: Callable[[], arb]) -> LogInterval:
-    """Floats around the logarithm of a probability that is computed at growing precision."""
+    """Floats around the logarithm of a probability, computed at increasing precision."""
     found = arb(0)
     for bits in _BITS:
         with ctx.workprec(bits):
@@ -40,10 +41,10 @@ def log_delta_gaussian(mu: float, epsilon: float) -> LogInterval:
 
 
 class GaussianCurve:
-    """Gaussian noise on a sum, or on one that holds an example with probability q: a source.
+    """Gaussian noise on a sum that holds an example with probability q: a source of values.
 
-    H_a of P = (1 - q) N(0, 1) + q N(mu, 1) and Q = N(0, 1), a = e^eps. With delta_mu the curve of
-    the Gaussian mechanism:
+    This is H_a of P = (1 - q) N(0, 1) + q N(mu, 1) and Q = N(0, 1), a = e^eps. With delta_mu the
+    curve of the Gaussian mechanism:
 
         H_a(P || Q) = q delta_mu(log(1 + (a - 1)/q)),
         H_a(Q || P) = c delta_mu(log(a q/c)),  c = 1 - a (1 - q), and 0 where c <= 0.
@@ -55,9 +56,9 @@ class GaussianCurve:
     sensitivity, sigma : float
         mu is their exact quotient.
     rate : float
-        q, 0 < q <= 1.
+        q, 0 < q <= 1; 1 for a sum that always holds it.
     added : bool
-        True for H_a(Q || P): what adding the example shows.
+        True for H_a(Q || P), the effect of adding the example.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class GaussianCurve:
         self.sensitivity, self.sigma, self.rate, self.added = sensitivity, sigma, rate, added
 
     def log_delta(self, epsilon: float, *, width: float = 1.0) -> LogInterval:
-        """Certified bracket, some 1e-13 wide."""
+        """Certified bracket of log delta, about 1e-13 wide."""
         del width
         return enclosed(lambda: self._value(epsilon))
 
@@ -80,21 +81,21 @@ class GaussianCurve:
         if c <= 0:
             return arb(0)
         if not c > 0:
-            # delta_mu <= 1.
+            # c may be 0; use delta_mu <= 1.
             return arb.max(c, arb(0)).union(arb(0))
         return c * delta_gaussian(mu, eps + (q / c).log())
 
     def rough_log_delta(self, epsilon: float) -> float:
-        """The upper end."""
+        """The upper end of the certified bracket."""
         return self.log_delta(epsilon).high
 
     def log_floor(self) -> float:
-        """delta falls to 0."""
+        """-inf: delta falls to 0."""
         return -math.inf
 
 
 def mu_through(epsilon: float, log_delta: float) -> float:
-    """About the mu with log delta_mu(eps) = log_delta."""
+    """An estimate of the mu with log delta_mu(eps) = log_delta."""
     if log_delta == -math.inf:
         return 0.0
     _, high = bisected(

@@ -12,20 +12,21 @@ from shuffledp.arithmetic.intervals import log_above
 from shuffledp.rounds.curve import Curve
 from shuffledp.rounds.gaussian import delta_gaussian, log_delta_gaussian, mu_through
 
-# The most points, each a certified value of both curves, and how many to begin with.
+# Most points, each with a certified value of both curves, and the number of points at the start.
 _MOST_POINTS = 1000
 _START = 24
-# Where panels stay uncovered mu grows, by more each time: 60 times lead a factor of e^5 or more up.
+# While panels stay uncovered mu is raised, each time by more: 60 times give a factor of at least
+# e^5.
 _GROWTHS = 60
-# Bits: tangents of the curve far out are compared with values of e^-700.
+# Working precision in bits: tangents of the curve far out are compared with values of e^-700.
 _PRECISION = 256
 
 
 def dominating_mu(curves: tuple[Curve, Curve], *, slack: float, rtol: float) -> float:
     """A mu with h(e^eps) <= h_mu(e^eps) + slack at every real eps; inf if none was found.
 
-    On each panel the chord through the upper values, less the slack, must be below a tangent of
-    h_mu (convex in e^eps), or the value at the panel's left end below h_mu at its right end.
+    On each panel, either the chord through the upper values, less the slack, is below a tangent of
+    h_mu (which is convex in e^eps), or the value at the left end is below h_mu at the right end.
     """
     last = _last(curves, slack)
     if last is None:
@@ -54,7 +55,7 @@ def dominating_mu(curves: tuple[Curve, Curve], *, slack: float, rtol: float) -> 
 
 
 def _mu_of_points(eps: Sequence[float], values: Sequence[float], rtol: float) -> float:
-    """The mu that all evaluated points ask for, a little larger."""
+    """A mu slightly larger than all evaluated points require."""
     mu = 0.0
     for e, v in zip(eps, values, strict=True):
         if v > -math.inf and not (mu > 0.0 and log_delta_gaussian(mu, e).low >= v):
@@ -68,9 +69,9 @@ def _high(curves: tuple[Curve, Curve], eps: float) -> float:
 
 
 def _last(curves: tuple[Curve, Curve], slack: float) -> float | None:
-    """The eps beyond which there is nothing left to cover; None if there is no such eps."""
+    """The eps beyond which no panel is needed; None if there is no such eps."""
     last = curves[0].last
-    # A curve may end beyond where it is looked at.
+    # A curve may end beyond the last eps evaluated.
     if max(curve.eps0 for curve in curves) <= last:
         return last
     if slack <= 0.0:
@@ -91,7 +92,7 @@ def _log_excess(curves: tuple[Curve, Curve], eps: float, slack: float) -> float:
 
 
 def _covered(eps: Sequence[float], values: Sequence[float], k: int, mu: float) -> bool:
-    """Whether h_mu is certainly above on the k-th panel."""
+    """Whether h_mu is certainly above the curve on the k-th panel."""
     if values[k] == -math.inf:
         return True
     with ctx.workprec(_PRECISION):
@@ -100,7 +101,7 @@ def _covered(eps: Sequence[float], values: Sequence[float], k: int, mu: float) -
         second = arb(values[k + 1]).exp() if values[k + 1] != -math.inf else arb(0)
         if first <= delta_gaussian(m, right):
             return True
-        # The tangent at the middle falls by Phi(-eps/mu - mu/2) per unit of a.
+        # The tangent at the middle decreases by Phi(-eps/mu - mu/2) per unit of a.
         middle = (left + right) / 2
         value = delta_gaussian(m, middle)
         fall = ((middle / m + m / 2) / arb(2).sqrt()).erfc() / 2

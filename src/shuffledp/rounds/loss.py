@@ -1,4 +1,4 @@
-"""LossLaw: the law of the privacy loss under P, as finitely many losses and a mass at infinity."""
+"""The law of the privacy loss under P: finitely many losses and a mass at infinity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LossLaw(ByContent):
-    """P-masses of the losses log(P/Q); losses and masses are exact as the floats they are.
+    """P-masses of the losses log(P/Q); losses and masses are exactly the floats given.
 
     The hockey-stick curve is h(a) = infinite + sum mass (1 - a e^-loss)_+, a >= 0. Masses need not
     sum to one: a law whose curve is above another's at every a stays above it under composition
@@ -30,7 +30,7 @@ class LossLaw(ByContent):
     mass : ndarray, shape (K,)
         Their P-masses, > 0.
     infinite : float
-        P-mass of outputs that Q cannot give.
+        P-mass of outputs that Q cannot produce.
     """
 
     loss: Array
@@ -53,7 +53,7 @@ class LossLaw(ByContent):
         return float(self.loss[-1]) if self.loss.size else -math.inf
 
     def same_as(self, other: LossLaw) -> bool:
-        """Whether both are one law, number by number."""
+        """Whether both laws have equal numbers."""
         return (
             self.infinite == other.infinite
             and np.array_equal(self.loss, other.loss)
@@ -74,9 +74,9 @@ class LossPair(NamedTuple):
 
 
 def constant_loss(mass: float = 1.0) -> LossLaw:
-    """No loss at all."""
+    """A law whose only loss is 0."""
     return LossLaw(np.zeros(1), np.array([mass]))
 
 
-# Below every curve.
+# A pair whose curves are below all others.
 NO_LOSS = LossPair(constant_loss(), constant_loss())

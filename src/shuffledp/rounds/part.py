@@ -1,4 +1,4 @@
-"""Rounds: what one mechanism of a composition is, by certified curves or by loss laws."""
+"""One mechanism of a composition, given by certified curves or by loss laws."""
 
 from __future__ import annotations
 
@@ -24,23 +24,24 @@ from shuffledp.rounds.renyi import Tail, lower_renyi, upper_renyi
 from shuffledp.rounds.total import Total
 from shuffledp.values.work import Answers, Beside
 
-# Relative width of delta at each dot: a fifth of the width of eps that is aimed at by default.
+# Relative width of delta at each dot: a fifth of the default relative width of eps.
 WIDTH = 1e-4
-# A lower law of fewer dots says nothing; where the first gap is so many times the next it is filled
-# by halving.
+# Least number of dots of a law below. If the first gap exceeds the next one by more than _GAP
+# times, dots are added at these halvings of it.
 _FEWEST, _GAP, _HALVINGS = 3, 8.0, (6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5)
-# Relative width of Renyi divergences that is aimed at, with at most so many dots, which take half a
-# second; of curves whose values take ten to a hundred times as long there are fewer, and what
-# follows from these is the best that is cheap.
+# Relative width of Renyi divergences to aim at.
 RENYI_RTOL = 1e-3
+# Most dots for it, which take half a second. Curves whose values take 10 to 100 times as long
+# have fewer, and their result is the best that is cheap.
 _MOST, _MOST_SLOW = 125, 24
-# How far down curves are followed for Renyi divergences, as far as an order needs and no farther.
+# Levels, as logs, down to which curves are followed for Renyi divergences; the first one that
+# suffices for an order is used.
 _LEVELS, _LEVELS_SLOW = (-60.0, -240.0, LOWEST_LEVEL), (-60.0, -160.0)
-# Panels of a Renyi divergence at the least; and the part of its width that chords above may take,
-# as chords continued below a curve lose 3.5 times as much.
+# Least number of panels of a Renyi divergence, and the share of its width that chords above may
+# use. Continued chords below a curve lose 3.5 times as much.
 _FEWEST_RENYI, _ABOVE = 24, 0.25
-# Losses of a law for it, of which the largest orders tell those next to each other apart; and the
-# least log of a value.
+# Number of losses of a law from estimates, which has to resolve the largest orders; least log of a
+# value.
 _FINE, _LEAST = 800, -700.0
 
 Places = tuple[float, ...]
@@ -48,14 +49,14 @@ Renyi = Callable[[float], tuple[float, float]]
 
 
 class Dots(NamedTuple):
-    """A dominating pair, and a dominated one made of the same values (for the numerical width)."""
+    """A dominating pair, and a dominated pair from the same values, to tell the numerical width."""
 
     above: LossPair
     below: LossPair
 
 
 class Candidate(NamedTuple):
-    """One pair of neighbouring datasets: its two curves and what reproduces it."""
+    """One pair of neighbouring datasets: its two curves and its witness."""
 
     forward: Source
     backward: Source
@@ -69,21 +70,21 @@ class Part(ABC):
     Attributes
     ----------
     label : str
-        For a reader.
+        Name of the mechanism in messages.
     key : hashable
-        Equal for equal rounds, whose repetitions are counted together.
+        Equal for equal rounds, so that repetitions are counted together.
     relation : Relation
-        Which datasets are neighbours.
+        The neighbouring relation of datasets.
     eps0 : float
-        Pure guarantee in nats, inf if there is none.
+        Pure guarantee in nats; inf if there is none.
     rtol : float
-        Relative width of eps that is worth the time.
+        Relative width of eps worth computing.
     assumptions, upper_theorem, lower_theorem, at
-        As in ``Bound``, of one round.
+        As in ``Bound``, for one round.
     slow : bool
-        Whether values of its curve, or of a sharper bound of it, take long.
+        Whether values of its curve, or of a sharper bound, take long.
     most : int
-        Dots at the most: what they give is what is cheap.
+        Most dots, if more take too long.
     """
 
     label: str
@@ -105,60 +106,63 @@ class Part(ABC):
 
     @abstractmethod
     def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
-        """About the loss laws of both directions, followed down to e^level, in floats."""
+        """Estimates of the loss laws of both directions, followed down to e^level, in floats."""
 
     @abstractmethod
     def above(self, places: Places, level: float) -> Dots:
-        """A dominating pair with dots at the places, and beyond where that is not far enough."""
+        """A dominating pair with dots at the places, and beyond them where these end too early."""
 
     def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
-        """A pair below the curves of one pair of neighbours, and which neighbours these are."""
+        """A pair of laws below the curves of one pair of neighbours, and its witness."""
         del places, around
         return NO_LOSS, {}
 
     @abstractmethod
     def curves(self) -> tuple[Curve, Curve]:
-        """The upper curves in both directions; one object where both are the same."""
+        """The upper curves in both directions; one object if both are the same."""
 
     @abstractmethod
     def renyi(self, orders: tuple[float, ...]) -> Renyi:
-        """Upper ends of both directions' Renyi divergence, with dots for these orders."""
+        """Upper ends of both directions' Renyi divergence by order, with dots for these orders."""
 
     def renyi_below(self, orders: tuple[float, ...]) -> Renyi:
-        """Lower ends of both directions' Renyi divergence, of one pair of neighbours."""
+        """Lower ends of both directions' Renyi divergence by order, from one pair of neighbours."""
         del orders
         return lambda _: (0.0, 0.0)
 
     @property
     def rho(self) -> float:
-        """The Renyi divergence is at most this times the order; inf where that is not known."""
+        """A rho such that the Renyi divergence of order A is at most rho A.
+
+        Inf if there is none.
+        """
         return pure_rho(self.eps0)
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Given(Part):
-    """A mechanism given by loss laws that dominate it; no lower end is known of it."""
+    """A mechanism given by loss laws that dominate it; it has no lower end."""
 
     pair: LossPair = field(compare=False)
 
     def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
-        """The pair itself."""
+        """The given pair."""
         del level
         forward, backward = ((law.loss, law.mass, law.infinite, 1) for law in self.pair)
         return forward, forward if self.pair.symmetric else backward
 
     def above(self, places: Places, level: float) -> Dots:
-        """The pair itself."""
+        """The given pair."""
         del places, level
         return Dots(self.pair, self.pair)
 
     def renyi(self, orders: tuple[float, ...]) -> Renyi:
-        """Those of the laws themselves."""
+        """The Renyi divergences of the given laws."""
         del orders
         return lambda order: upper_renyi(self.pair, order, last=math.inf, tail=None)
 
     def curves(self) -> tuple[Curve, Curve]:
-        """The pair's own curves; they end where looking at them does, its losses may not."""
+        """The pair's own curves; a law may have losses beyond the last eps of its curve."""
         return _WORK.of(self).answer("curves", self._curves)
 
     def _curves(self) -> tuple[Curve, Curve]:
@@ -168,12 +172,12 @@ class Given(Part):
         return made[0], made[0] if self.pair.symmetric else made[1]
 
 
-# Relative width of a value of a law's own curve, which is a short sum.
+# Relative width of a value of a loss law's own curve, which is a short sum.
 _EXACT = 1e-9
 
 
 class _LawSource:
-    """The curve of one loss law."""
+    """The privacy curve of one loss law."""
 
     def __init__(self, law: LossLaw) -> None:
         self.law = law
@@ -193,27 +197,27 @@ class _LawSource:
 class Round(Part):
     """A mechanism given by its certified curves.
 
-    Rounds are equal if their keys and numbers are; curves are not compared.
+    Two rounds are equal if their keys and numbers are; curves are not compared.
 
     Attributes
     ----------
     groups : sequence of sequences of Source
-        Upper bounds: the maximum over a group is one; groups are in order of preference.
+        Upper bounds: each group's maximum is one; groups are in order of preference.
     candidates : tuple of Candidate, or callable
-        Pairs of neighbours for the lower end; what returns them, if they take time to make.
+        Pairs of neighbours for the lower end, or a function that makes them when needed.
     width : float
-        Relative width of delta asked for at each dot.
+        Relative width of delta requested at each dot.
     sharper : Sharper, optional
-        Another upper bound of the same supremum, where it is the least; for a symmetric relation.
+        Another upper bound of the same supremum, for symmetric relations.
     backward_groups : sequence, optional
-        Upper bounds for the neighbours in the other order, where the relation is not symmetric.
+        Upper bounds for the neighbours in the other order, if the relation is not symmetric.
     tail : callable, optional
-        Where there is no pure guarantee: ``tail(order, eps)`` bounds the log of what outputs with
-        a loss above eps add to E_Q[(P/Q)^order].
+        For mechanisms without a pure guarantee: ``tail(order, eps)`` bounds the log of the
+        contribution of outputs with a loss above eps to E_Q[(P/Q)^order].
     local_renyi : callable, optional
         Upper bound of the Renyi divergence of one report alone, by order.
     local_rho : float
-        It is at most this times the order; inf where that is not known.
+        A rho for which ``local_renyi`` is at most rho times the order; inf if there is none.
     """
 
     groups: Sequence[Sequence[Source]] = field(compare=False)
@@ -228,7 +232,7 @@ class Round(Part):
     local_rho: float = field(default=math.inf, compare=False)
 
     def curve(self, *, backward: bool = False) -> Curve:
-        """The upper curve, evaluated as far as it was needed until now."""
+        """The upper curve with the values evaluated so far."""
         other = backward and self.backward_groups is not None
         groups = (self.backward_groups or ()) if other else self.groups
         sharper = None if other else self.sharper
@@ -237,14 +241,14 @@ class Round(Part):
         )
 
     def curves(self) -> tuple[Curve, Curve]:
-        """The upper curves; one for both directions where the relation is symmetric."""
+        """The upper curves; one object for both directions if the relation is symmetric."""
         return self.curve(), self.curve(backward=True)
 
     def _curve(self, source: Source) -> Curve:
         return Curve(source, eps0=self.eps0, width=self.width)
 
     def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
-        """Chords through estimates."""
+        """The laws of chords through estimates."""
         return _WORK.of(self).answer(("roughly", level), lambda: self._roughly(level))
 
     def _roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
@@ -258,7 +262,7 @@ class Round(Part):
         return proposed.chords(eps, forward, curves[1].rough_at(eps))
 
     def above(self, places: Places, level: float) -> Dots:
-        """Chords through the upper values; from below, the lower values of the same analysis."""
+        """Chords through the upper values; and below, the lower values of the same analysis."""
         return _WORK.of(self).answer(("above", places, level), lambda: self._above(places, level))
 
     def _above(self, places: Places, level: float) -> Dots:
@@ -275,7 +279,7 @@ class Round(Part):
     # -------------------------------------------------------------------- one pair of neighbours
 
     def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
-        """Of the candidate whose delta at eps = around is largest, by the estimate."""
+        """From the candidate with the largest estimated delta at eps = ``around``."""
         if not self._pairs():
             return NO_LOSS, {}
         index = self._best(around)
@@ -283,7 +287,10 @@ class Round(Part):
         return pair, self._pairs()[index].witness
 
     def candidate(self, around: float) -> Candidate | None:
-        """The candidate whose delta at eps = around is largest, by the estimate; None without."""
+        """The candidate with the largest estimated delta at eps = ``around``.
+
+        None if there is none.
+        """
         return self._pairs()[self._best(around)] if self._pairs() else None
 
     def _pairs(self) -> tuple[Candidate, ...]:
@@ -311,7 +318,10 @@ class Round(Part):
         return law_below(eps, values, mirror, floor)
 
     def both(self, candidate: Candidate) -> tuple[Curve, Curve]:
-        """Both directions' curves of a pair of neighbours; one object where they are the same."""
+        """The curves of a pair of neighbours in both directions.
+
+        One object if they are the same.
+        """
         forward = self._curve(candidate.forward)
         same = candidate.backward is candidate.forward
         return forward, forward if same else self._curve(candidate.backward)
@@ -320,11 +330,11 @@ class Round(Part):
 
     @property
     def rho(self) -> float:
-        """By the pure guarantee, or by one report alone."""
+        """The lesser of the rho from the pure guarantee and that of a single report."""
         return min(self.local_rho, pure_rho(self.eps0))
 
     def renyi(self, orders: tuple[float, ...]) -> Renyi:
-        """By chords through the upper curves, or by one report alone where that is less."""
+        """From chords through the upper curves, or from a single report where that is less."""
         pair = self.above(self._for_orders(orders), 0.0).above
 
         def at(order: float) -> tuple[float, float]:
@@ -335,7 +345,7 @@ class Round(Part):
         return at
 
     def renyi_below(self, orders: tuple[float, ...]) -> Renyi:
-        """Of the candidate whose delta is the largest where the curve has fallen by e."""
+        """From the candidate with the largest delta where the curve has fallen by a factor e."""
         pair, _ = self.below(self._for_orders(orders), self.curve().scale)
         return lambda order: lower_renyi(pair, order)
 
@@ -343,7 +353,7 @@ class Round(Part):
         return _WORK.of(self).answer(("orders", orders), lambda: self._dots(orders))
 
     def _finely(self, level: float) -> tuple[proposed.Law, proposed.Law]:
-        """About the laws of both directions, at many losses: by few of the estimates."""
+        """Estimated laws of both directions at many losses, interpolated from few estimates."""
         curves = self.curves()
         eps = np.linspace(0.0, max(curve.end(level) for curve in curves), _FINE)
         logs = [np.array([about(float(e)) for e in eps]) for about in map(_smooth, curves)]
@@ -351,10 +361,10 @@ class Round(Part):
         return proposed.chords(eps, forward, None if curves[1] is curves[0] else backward)
 
     def _dots(self, orders: tuple[float, ...]) -> Places:
-        """By estimates: where chords add the most to some orders' moments.
+        """The dots at which chords, by estimates, add least to the moments of these orders.
 
-        Orders that look too far down are not aimed at, unless all do: of them the dots give what
-        they give.
+        Orders that need a curve farther down than it is followed are not aimed at, unless all
+        orders do; the first one is then used as it is.
         """
         aims: list[proposed.Aim] = []
         for level in _LEVELS_SLOW if self.slow else _LEVELS:
@@ -380,7 +390,7 @@ def _smooth(curve: Curve) -> Interpolated:
 
 
 def joined_to_0(places: Places) -> Places:
-    """With more of them down to 0 where the first is far from it, which a lower law starts from."""
+    """The places, with more of them towards 0 if the first gap is large: a law below needs them."""
     if len(places) < _FEWEST or places[1] <= _GAP * (places[2] - places[1]):
         return places
     return (0.0, *(places[1] * 2.0**-k for k in _HALVINGS), *places[1:])

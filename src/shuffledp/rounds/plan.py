@@ -1,6 +1,6 @@
-"""What dots are aimed at: by estimates of all rounds' curves, which certify nothing.
+"""Where dots are placed: from estimates of all rounds' curves, which certify nothing.
 
-All that is kept is a function of the rounds and of the question.
+Caches hold functions of the rounds and the question only.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from shuffledp.rounds.curve import LOWEST_LEVEL
 from shuffledp.rounds.part import Part, Places
 from shuffledp.values.work import Answers
 
-# What dots may add to eps, against the width asked for: the inner dots, whose chords are continued,
-# lose about 3.5 times as much, and estimates of both are good to a factor of two.
+# Share of the requested width of eps that chords above may use. Continued chords lose about 3.5
+# times as much, and estimates of both are accurate to a factor of two.
 _SHARE = 0.15
-# Dots are placed for the nearest of so many eps a factor of two: questions near each other share
-# their dots.
+# Dots are placed for the nearest eps on a grid with this many values per factor of two, so that
+# nearby questions share them.
 _A_FACTOR_2 = 8
-# Values of log delta that one set of dots serves where many eps are asked for.
+# Values of log delta that one set of dots serves, where many eps are asked for.
 _LADDER = (-1.5, -4.0, -8.0, -16.0, -32.0, -64.0, -128.0, -256.0, -512.0)
-# The fewest panels; of curves whose values take long.
+# Least number of panels; the second is for curves whose values take long.
 _FEWEST, _FEWEST_SLOW = 48, 16
-# A level so far below delta/rounds changes delta by a factor 1 + 1e-6.
+# A level this far below log(delta/rounds) changes delta by a factor of 1 + 1e-6.
 _DEPTH = 14.0
 
 
 class Plan:
-    """Estimates of some rounds, and where their dots lie.
+    """Estimates for some rounds, and the places of their dots.
 
     Parameters
     ----------
     parts : sequence of (Part, int)
-        Each mechanism and in how many rounds it runs.
+        Each mechanism and its number of rounds.
     rtol : float
-        Relative width of eps that is aimed at.
+        Relative width of eps to aim at.
     """
 
     def __init__(self, parts: Sequence[tuple[Part, int]], rtol: float) -> None:
@@ -46,15 +46,15 @@ class Plan:
         self._answers = Answers()
 
     def level(self, log_target: float) -> float:
-        """How far down one round's curve is followed for a delta of all rounds."""
+        """The level to which one round's curve is followed for this log delta of all rounds."""
         return max(log_target - math.log(self._rounds) - _DEPTH, LOWEST_LEVEL)
 
     def rung(self, log_delta: float) -> float:
-        """The last rung of the ladder that reaches below a log delta."""
+        """The rung of the ladder that is the first to reach below this log delta."""
         return next((rung for rung in _LADDER[4:] if rung <= log_delta), _LADDER[-1])
 
     def roughly(self, level: float) -> tuple[Losses, ...]:
-        """About the losses of all rounds: of both directions, of one where they are alike."""
+        """Estimated losses of all rounds: for both directions, or for one if they are the same."""
         return self._answers.answer(("roughly", level), lambda: self._roughly(level))
 
     def _laws(self, level: float) -> list[list[proposed.Law]]:
@@ -68,7 +68,7 @@ class Plan:
         return tuple(Losses(laws) for laws in self._laws(level))
 
     def epsilon(self, log_target: float) -> float:
-        """About the eps at a target."""
+        """An estimate of the eps at a target."""
         level = self.level(log_target)
         return self._answers.answer(
             ("epsilon", log_target),
@@ -76,11 +76,11 @@ class Plan:
         )
 
     def log_delta(self, epsilon: float, level: float) -> float:
-        """About log delta at an eps."""
+        """An estimate of log delta at an eps."""
         return max(one.log_delta(epsilon) for one in self.roughly(level))
 
     def for_target(self, i: int, log_target: float, finer: float) -> Places:
-        """Dots of the i-th part for eps at one target."""
+        """Dots of the i-th part for the eps at one target."""
         epsilon = self.epsilon(log_target)
         if not 0.0 < epsilon < math.inf:
             return self._along(i, self.level(log_target), finer)
@@ -91,7 +91,7 @@ class Plan:
         return self._answers.answer(asked, lambda: self._for(i, [near], level, finer))
 
     def for_all(self, i: int, rung: float, finer: float = 1.0) -> Places:
-        """Dots of the i-th part for every eps with a log delta above some rung of the ladder."""
+        """Dots of the i-th part for every eps whose log delta is above a rung of the ladder."""
         asked = ("all", i, rung, finer)
         return self._answers.answer(asked, lambda: self._for_all(i, rung, finer))
 

@@ -1,4 +1,4 @@
-"""The hand-off to dp_accounting: a PrivacyLossDistribution that dominates rounds."""
+"""Conversion to dp_accounting: a PrivacyLossDistribution that dominates rounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_POINTS = 4_000_000
 
 
 def composed_pld(parts: Iterable[tuple[LossPair, int]], discretization: float) -> Any:
-    """PLD of dominating pairs, composed by dp_accounting itself (floats: not our certificate).
+    """PLD of dominating pairs, composed by dp_accounting in floats, which is not certified here.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def composed_pld(parts: Iterable[tuple[LossPair, int]], discretization: float) -
 
 
 def _pmf(law: LossLaw, grid: float) -> Any:
-    """Connect-the-dots on the grid's multiples, through the law's own curve rounded up."""
+    """Connect the dots at the grid's multiples, through the law's own curve rounded up."""
     from dp_accounting.pld import pld_pmf
 
     first = math.floor(float(law.loss[0]) / grid) - 1
@@ -62,7 +62,7 @@ def curve_of(law: LossLaw, eps: Array) -> Array:
     """Upper values of infinite + sum mass (1 - e^{eps - loss})_+ at increasing eps."""
     at = np.searchsorted(law.loss, eps, side="right")
     p = np.append(np.cumsum(law.mass[::-1])[::-1], 0.0)
-    # Q-mass above, scaled by e^{first loss above}, so that nothing overflows.
+    # Q-mass above, scaled by e^{first loss above} so that it does not overflow.
     scaled = np.zeros(law.loss.size + 1)
     for j in range(law.loss.size - 1, -1, -1):
         gap = law.loss[j + 1] - law.loss[j] if j + 1 < law.loss.size else 0.0
@@ -71,7 +71,7 @@ def curve_of(law: LossLaw, eps: Array) -> Array:
     nearest = law.loss[np.minimum(at, law.loss.size - 1)]
     q = scaled[at] * np.exp(np.minimum(eps - nearest, 0.0))
     size = p[at] + q
-    # Multiples of the grid are rounded: so is every loss next to one of them.
+    # Multiples of the grid are rounded, and so is every loss next to one of them.
     slack = U * (2.0 * law.loss.size + 32.0 + 8.0 * np.abs(eps) + 8.0 * np.abs(law.loss).max())
     value = np.where(inside, p[at] - q + slack * size, 0.0)
     return law.infinite + np.maximum(value, 0.0)

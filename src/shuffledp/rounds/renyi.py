@@ -2,8 +2,8 @@
 
     E_Q[(P/Q)^A] - 1 = A (A-1) int_0^inf [ e^{(A-1) x} h(e^x) + e^{-A x} h'(e^x) ] dx,
 
-h the curve of (P, Q) and h' that of (Q, P). It grows with the curves, and for a curve of chords it
-is a sum over their losses (docs/theory-composition.md, Lemma 4.1), in balls.
+where h is the curve of (P, Q) and h' that of (Q, P). It increases with the curves. For curves of
+chords it is a sum over losses (docs/theory-composition.md, Lemma 4.1), computed in balls.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below, total
 from shuffledp.rounds.loss import LossLaw, LossPair
 
-# Bits: terms of small losses cancel up to (A loss)^2.
+# Working precision in bits: terms of small losses cancel up to (A loss)^2.
 _BITS = 320
-# Orders (A + t)/A at which a tail is tried: their best is within some per cent of all t's.
+# Ratios (A + t)/A at which a tail is tried: the best of them is within a few per cent of the best
+# t.
 _RATIOS = tuple(1.2**k for k in range(77))
-# A tail's bound is tried from the last dot on, and from so many places beyond, each so many times
-# the one before.
+# Number of places from which a tail's bound is tried, the first at the last dot, and their ratio.
 _STARTS, _FARTHER = 40, 1.15
 
 Tail = Callable[[float, float], float]
@@ -28,7 +28,7 @@ Tail = Callable[[float, float], float]
 
 @dataclass(frozen=True)
 class RenyiTail:
-    """What large losses add to a moment, from the local Renyi divergences of all orders.
+    """Contribution of large losses to a moment, from local Renyi divergences of higher orders.
 
     For losses L above eps, t >= 0 and any curve h(e^x) <= P(L > x):
 
@@ -39,12 +39,12 @@ class RenyiTail:
     renyi: Callable[[float], float]
 
     def __call__(self, order: float, epsilon: float) -> float:
-        """Its logarithm at an order, for losses above eps; inf where nothing is known."""
+        """log of the contribution at an order, of losses above eps; inf if there is no bound."""
 
         def about(higher: float) -> float:
             return (higher - 1.0) * self.renyi(higher) - (higher - order) * epsilon
 
-        # Floats choose t: each is valid.
+        # Floats choose t: every t >= 0 is valid.
         higher = min((ratio * order for ratio in _RATIOS), key=about)
         found = self.renyi(higher)
         if not math.isfinite(found):
@@ -56,18 +56,18 @@ class RenyiTail:
 def upper_renyi(
     pair: LossPair, order: float, *, last: float, tail: Tail | None
 ) -> tuple[float, float]:
-    """Upper ends of the divergence of (P, Q) and of (Q, P), below a pair of laws; inf for none.
+    """Upper ends of the divergence of (P, Q) and of (Q, P), from laws above; inf if none.
 
     Parameters
     ----------
     pair : LossPair
-        Laws above the curves; their mass at infinity is what curves are at most beyond all losses.
+        Laws above the curves; their mass at infinity bounds the curves beyond all losses.
     order : float
         A > 1.
     last : float
-        The curves are 0 from there on; inf where that is not known.
+        The curves are 0 from this eps on; inf if there is no such eps.
     tail : callable, optional
-        ``tail(order, eps)`` bounds the log of what losses above eps add to the moment.
+        ``tail(order, eps)`` bounds the log of the contribution of losses above eps.
     """
     with ctx.workprec(_BITS):
         found = [
@@ -78,7 +78,7 @@ def upper_renyi(
 
 
 def _above(law: LossLaw, other: LossLaw, order: float, last: float, tail: Tail | None) -> float:
-    """The losses' sum, a constant beyond them, and what the tail adds."""
+    """The sum over losses, the constant part beyond them, and the tail's contribution."""
     a, left = arb(order), arb(law.infinite)
     excess = excess_of(law, order) + (a - 1) * arb(other.infinite)
     beyond: list[arb] = []
@@ -114,7 +114,7 @@ def lower_renyi(pair: LossPair, order: float) -> tuple[float, float]:
 def excess_of(law: LossLaw, order: float) -> arb:
     """E_Q[(P/Q)^A] - 1 of a law's finite losses: sum of q (t^A - 1 - A (t - 1)), t = e^loss.
 
-    That is A (A-1) int [..] of the law's own curve, whatever its masses add up to. No term is
+    It equals A (A-1) int [..] of the law's own curve, whatever its masses add up to. No term is
     negative.
     """
     a = arb(order)

@@ -1,7 +1,7 @@
-"""One round by values that a reader computes again: what a certificate of rounds carries.
+"""One round given by values that a reader can recompute: the content of a certificate of rounds.
 
 The curve's values at dots are rounded outward, and laws are put above and below them
-(docs/theory-composition.md, section 2): whoever has the dots and the values composes again.
+(docs/theory-composition.md, section 2). Whoever has the dots and the values can compose again.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from shuffledp.rounds.part import Given, Places, Round, joined_to_0
 from shuffledp.rounds.plan import Plan
 from shuffledp.rounds.total import losses_of
 
-# How far beyond the numerical bracket the stated values are, relatively: for a verifier of its own
+# Relative distance of stated values from the numerical bracket, as a verifier has another
 # precision.
 _ROOM, _ROOM_SLOW = 2e-4, 2e-3
-# Of that, what is left for the reader.
+# Share of that distance that is left for the reader.
 _SEEN = 0.25
-# The last dot of an upper end lies that far beyond eps0.
+# The last dot of an upper end is this factor beyond eps0.
 _BEYOND_EPS0 = 1.0 + 2.0**-36
-# Dots of a lower end stay that far below eps0, where a curve is 0 all at once.
+# Dots of a lower end stay this factor below eps0, where a curve falls to 0 at once.
 _BELOW_EPS0 = 1.0 - 1e-3
 
-# So much farther out, in nats, a curve with infinite losses is evaluated, too: its estimates are
-# flat.
+# Distances beyond the last dot, in nats, at which a curve with infinite losses is evaluated too, as
+# its estimates are flat.
 _FAR = (0.1, 0.3, 1.0, 3.0, 10.0, 20.0, 40.0)
 
-# Values of a curve at the dots, and upper ones.
+# Lower values of a curve at the dots, and upper values.
 Ends = tuple[tuple[float, ...], tuple[float, ...]]
 
 
@@ -47,16 +47,16 @@ class StatedRound(Given):
     dots, values : tuples of float
         Upper values of the curve at these eps.
     lower_dots : tuple of float
-        Where the curves of one pair of datasets are enclosed.
+        The eps at which the curves of one pair of datasets are enclosed.
     ends : tuple of Ends
-        Lower and upper values there, of the pair and, where that is another curve, of its swap.
+        Lower and upper values there, for the pair and, if its curve differs, for its swap.
     lower : LossPair
-        The laws below them.
+        The laws below these values.
     reproduces : dict
-        Which pair of datasets.
+        The witness of this pair of datasets.
     free : tuple
-        Of a round with a sharper bound: for each value the free numbers of every pair, or None
-        where the first group's bound is enough. Else empty.
+        For a round with a sharper bound: for each value the free numbers of every pair, or None
+        where the first group's bound suffices. Otherwise empty.
     """
 
     dots: tuple[float, ...] = ()
@@ -68,13 +68,13 @@ class StatedRound(Given):
     free: tuple[list[dict[str, Any]] | None, ...] = field(default=(), compare=False)
 
     def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
-        """The lower laws, the same whatever is asked for."""
+        """The lower laws, whatever dots are requested."""
         del places, around
         return self.lower, dict(self.reproduces) if self.ends else {}
 
 
 def stated_above(dots: Sequence[float], values: Sequence[float]) -> LossPair:
-    """The laws above a symmetric curve whose upper values at the dots are stated."""
+    """The laws above a symmetric curve with stated upper values at the dots."""
     with ctx.workprec(BITS):
         return law_above(dots, [arb(v) for v in values])
 
@@ -82,7 +82,7 @@ def stated_above(dots: Sequence[float], values: Sequence[float]) -> LossPair:
 def stated_below(
     dots: Sequence[float], ends: Sequence[tuple[Sequence[float], Sequence[float]]]
 ) -> LossPair:
-    """The laws below the curves of one pair whose ends at the dots are stated."""
+    """The laws below the curves of one pair with stated ends at the dots."""
     with ctx.workprec(BITS):
         made = [Bracket([arb(x) for x in low], [arb(x) for x in high]) for low, high in ends]
         return law_below(dots, made[0], made[-1], arb(0))
@@ -91,25 +91,25 @@ def stated_below(
 def stated(
     part: Round, *, log_target: float, rounds: int, lower: bool = True, sharper: bool = False
 ) -> StatedRound:
-    """The round by values at dots, fine enough for a target after some rounds.
+    """The round as values at dots, fine enough for a target after some rounds.
 
     Parameters
     ----------
     part : Round
-        A round whose relation is symmetric.
+        A round with a symmetric relation.
     log_target : float
-        About log of delta after all rounds.
+        An estimate of log delta after all rounds.
     rounds : int
-        How many there will be.
+        Number of rounds.
     lower : bool
-        False: without what a lower end needs.
+        False: leave out the values for a lower end.
     sharper : bool
-        Values by the round's sharper bound too, where it has one, with its free numbers.
+        Use the round's sharper bound too, if it has one, and state its free numbers.
 
     Raises
     ------
     NotCertified
-        If a value is smaller than a reader who has the free numbers of a sharper bound can see.
+        If a reader with the free numbers of a sharper bound computes a larger value than stated.
     """
     bound = _AsRead(part.sharper) if sharper and part.sharper is not None else None
     room = _ROOM_SLOW if part.slow else _ROOM
@@ -119,12 +119,12 @@ def stated(
     eps = curve.followed(places, plan.level(log_target))
     values = [_outward(x, room) for x in curve.values_at(eps).high]
     if eps[-1] >= curve.last:
-        # A reader of another precision sees a 0 a little beyond eps0.
+        # At another precision a reader may find 0 only slightly beyond eps0.
         eps[-1] *= _BEYOND_EPS0
     if bound is not None and len(eps) > 1:
-        # Symmetry says what it is: a law above lowers it to the chord of its neighbours.
+        # A law above replaces the value at 0 by the chord of its neighbours, by symmetry.
         values[0] = 1.0
-    # Vertices of the convex curve alone: fewer values to read.
+    # Keep only vertices of the convex curve, so that there are fewer values to read.
     known = dict(zip(eps, values, strict=True))
     dots = [0.0, *(x for x in stated_above(eps, values).forward.loss.tolist() if x > 0.0)]
     values = [known[e] for e in dots]
@@ -150,7 +150,7 @@ def stated(
 
 
 def _with_lower(made: StatedRound, part: Round, places: Places, room: float) -> StatedRound:
-    """The same with the ends of one pair of datasets' curves."""
+    """The round with the ends of one pair of datasets' curves added."""
     candidate = part.candidate(part.curve().scale)
     if candidate is None:
         return made
@@ -160,7 +160,7 @@ def _with_lower(made: StatedRound, part: Round, places: Places, room: float) -> 
     if len(dots) < len(places):
         dots.append(_BELOW_EPS0 * forward.last)
     if any(curve.floor > -math.inf for curve in curves):
-        # Infinite losses: the curve is followed far beyond every eps that is asked about.
+        # Infinite losses: follow the curve far beyond every eps of interest.
         dots += [dots[-1] + far for far in _FAR if dots[-1] + far < forward.last]
     ends: list[Ends] = []
     for curve in curves:
@@ -186,23 +186,23 @@ def _outward(value: Any, room: float) -> float:
 
 
 class _AsRead:
-    """A sharper bound as a reader computes it, who has nothing but its free numbers."""
+    """A sharper bound as a reader computes it, from its free numbers alone."""
 
     def __init__(self, bound: Sharper) -> None:
         self._bound = bound
         self._known: dict[float, tuple[float, list[dict[str, Any]]] | None] = {}
 
     def log_upper(self, epsilon: float) -> float:
-        """What the numbers give; 0 where there are none."""
+        """The bound at its free numbers; 0 if there are none."""
         found = self.reproduced(epsilon)
         return 0.0 if found is None else found[0]
 
     def rough(self, epsilon: float) -> float:
-        """The bound's own."""
+        """The bound's own estimate."""
         return self._bound.rough(epsilon)
 
     def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
-        """The bound's own, once."""
+        """The bound's own free numbers, computed once."""
         if epsilon not in self._known:
             self._known[epsilon] = self._bound.reproduced(epsilon)
         return self._known[epsilon]
@@ -211,10 +211,13 @@ class _AsRead:
 def _seen(
     part: Round, sharper: Sharper, epsilon: float, value: float, left: float
 ) -> list[dict[str, Any]] | None:
-    """What a reader computes that is no larger than a value: free numbers, or None."""
+    """The free numbers by which a reader obtains at most this value.
+
+    None if the first group does.
+    """
     if value >= 1.0:
         return None
-    # A reader of another precision has to see it too.
+    # A reader of another precision has to obtain it too.
     limit = math.log(value) - left if value > 0.0 else -math.inf
     bound = sharper.reproduced(epsilon)
     if bound is not None and value > 0.0 and bound[0] <= limit:
@@ -226,7 +229,7 @@ def _seen(
 
 
 def direction(part: StatedRound, rounds: int, epsilon: float) -> bool:
-    """Whether the swapped direction has the larger lower end of delta after some rounds."""
+    """Whether the swapped direction has the larger lower end of delta after these rounds."""
     ends = [losses_of([(law, rounds)]).log_delta(epsilon) for law in part.lower]
     return ends[1] > ends[0]
 

@@ -1,9 +1,10 @@
-"""Certified delta of many rounds: P-losses of independent laws added up, in balls.
+"""Certified delta of many rounds: the sum of independent losses under P, in balls.
 
     delta(eps) = [ prod (F_i + p_inf,i)^T_i - prod F_i^T_i ] + E (1 - e^(eps - L))_+ ,
 
-L the sum of T_i finite losses of each law i (docs/theory-composition.md, section 3). One or two
-rounds and two losses are summed directly; else the kernel's contour, proposed by floats.
+where L is the sum of T_i finite losses of each law i (docs/theory-composition.md, section 3). One
+or two rounds, and two losses, are summed directly; otherwise the kernel sums on a contour that
+floats propose.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from shuffledp.rounds.loss import LossLaw
 
 Parts = Sequence[tuple[LossLaw, int]]
 
-# Bits of laws beyond what `precision_for` asks: losses and masses are floats, which are exact.
+# Bits beyond `precision_for`, as losses and masses are exact floats.
 _MORE_BITS = 32
 NOTHING = LogInterval(-math.inf, -math.inf)
 
 
 def losses_of(parts: Parts) -> Losses:
-    """The same parts for proposals in floats."""
+    """The same parts in floats, for proposals."""
     return Losses([(law.loss, law.mass, law.infinite, count) for law, count in parts])
 
 
@@ -39,7 +40,7 @@ class Total:
     Parameters
     ----------
     parts : sequence of (LossLaw, int)
-        Each law and in how many rounds it occurs.
+        Each law and the number of its rounds.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -48,7 +49,7 @@ class Total:
         self.rounds = sum(count for _, count in self.parts)
 
     def log_delta(self, epsilon: float, *, rel: float, bits: int = 0) -> LogInterval:
-        """Certified ends of log delta, about a relative ``rel`` apart; ``bits`` more than usual."""
+        """Certified ends of log delta, apart by about ``rel``; ``bits``: additional precision."""
         guess = self.floats.log_delta(epsilon)
         with ctx.workprec(precision_for(self.rounds) + _MORE_BITS + bits):
             never = self._never()
@@ -90,11 +91,12 @@ class Total:
             return arb(0), _chernoff(draws, arb(epsilon), arb(self.floats.saddle(epsilon)))
 
 
-# Rounds of two losses up to which the binomial sum is quicker: it takes a few standard deviations.
+# Number of rounds with two losses up to which the binomial sum is faster than a contour; it has
+# terms for a few standard deviations.
 _MOST_COUNTS = 10**8
-# Vectors of counts that are summed one by one: ten milliseconds.
+# Most vectors of counts that are enumerated: ten milliseconds.
 _MOST_COMBINATIONS = 500
-# Bits in which every difference of two floats is exact.
+# Precision in bits at which every difference of two floats is exact.
 _EXACT = 2200
 
 
@@ -102,7 +104,7 @@ def _of_two(draws: list[Draws], eps: arb) -> arb:
     """E (1 - e^(eps - X - Y))_+ by partial sums over Y, for one or two draws."""
     first = draws[0]
     masses, losses = ([arb(1)], [arb(0)]) if len(draws) == 1 else (draws[1].masses, draws[1].gains)
-    # Sums over the largest k losses of Y: of P-masses, and of Q-masses m e^-y.
+    # Sums over the k largest losses of Y: P-masses, and Q-masses m e^-y.
     p, q = [arb(0)], [arb(0)]
     for m, y in zip(reversed(masses), reversed(losses), strict=True):
         p.append(p[-1] + m)
@@ -117,7 +119,7 @@ def _of_two(draws: list[Draws], eps: arb) -> arb:
 
 
 def _combinations(draws: list[Draws]) -> int:
-    """How many vectors of counts there are, or more than are looked at."""
+    """Number of vectors of counts, or a larger number than are enumerated."""
     found = 1
     for one in draws:
         few = len(one.masses) <= _MOST_COMBINATIONS
@@ -128,7 +130,7 @@ def _combinations(draws: list[Draws]) -> int:
 
 
 def _chernoff(draws: list[Draws], eps: arb, tilt: arb) -> arb:
-    """E (1 - e^(eps - S))_+ <= C(b) E e^(b (S - eps)), where no contour was found."""
+    """E (1 - e^(eps - S))_+ <= C(b) E e^(b (S - eps)), for sums without a contour."""
     peak = (tilt * tilt.log() - (1 + tilt) * (1 + tilt).log()).exp()
     return peak * (total(one.log_moment(tilt) for one in draws) - tilt * eps).exp()
 

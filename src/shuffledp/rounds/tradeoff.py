@@ -1,7 +1,7 @@
-"""What an attacker attains: the trade-off function, and the loss that is hardly ever exceeded.
+"""The trade-off function, and the loss that is exceeded with a small probability only.
 
-f(alpha) = sup over a >= 0 of 1 - h(a) - a alpha (Dong, Roth, Su 2022, Proposition 6), so every
-upper value of h gives a lower bound of f, and a curve below h one above f.
+f(alpha) = sup over a >= 0 of 1 - h(a) - a alpha (Dong, Roth, Su 2022, Proposition 6). So every
+upper value of h gives a lower bound of f, and a curve below h gives an upper bound of f.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Curve = Callable[[float], float]
 def guaranteed(alpha: float, log_upper: Curve, roughly: Curve, last: float) -> float:
     """Certified lower bound of f(alpha), from the upper end of log delta at two eps.
 
-    1 - delta(eps) - e^eps alpha and, mirrored, e^-eps (1 - delta(eps) - alpha), are concave
-    functions of e^eps or e^-eps: golden sections of the estimate find their maxima.
+    1 - delta(eps) - e^eps alpha and its mirror image e^-eps (1 - delta(eps) - alpha) are concave
+    functions of e^eps and e^-eps: golden sections of estimates find their maxima.
 
     Parameters
     ----------
     alpha : float
         Type I error.
     log_upper, roughly : callable
-        Upper end of log delta at an eps, and about that.
+        The upper end of log delta at an eps, and an estimate of it.
     last : float
-        No eps beyond it is tried.
+        The largest eps that is tried.
     """
 
     def mirrored(eps: float) -> float:
@@ -44,14 +44,14 @@ def guaranteed(alpha: float, log_upper: Curve, roughly: Curve, last: float) -> f
 
 
 def best_eps(alpha: float, roughly: Curve, last: float) -> float:
-    """About the eps >= 0 with the largest 1 - delta(eps) - e^eps alpha."""
-    # e^eps alpha <= 1 is needed for it to be positive.
+    """An estimate of the eps >= 0 with the largest 1 - delta(eps) - e^eps alpha."""
+    # The expression can be positive only if e^eps alpha <= 1.
     end = min(last, -math.log(alpha))
     return _largest(lambda eps: 1.0 - math.exp(roughly(eps)) - math.exp(eps) * alpha, 0.0, end)
 
 
 def _largest(function: Curve, low: float, high: float) -> float:
-    """Where golden sections find the largest value of a concave function, or one of its ends."""
+    """The maximum of a concave function by golden sections, or one of the two ends."""
     ends, near = (low, high), 1e-6 * (low + high)
     inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
     found = [function(x) for x in inner]
@@ -72,8 +72,9 @@ def _largest(function: Curve, low: float, high: float) -> float:
 def attained(alpha: float, law: LossLaw) -> float:
     """Upper bound of the trade-off function of every pair whose curve is above the law's.
 
-    sup over a of 1 - h(a) - a alpha for the law's own h, which is piecewise linear: the supremum is
-    at a kink or at a = 0. (P-mass is the power, Q-mass = P-mass e^-loss the type I error.)
+    It is the supremum over a of 1 - h(a) - a alpha for the law's own h. As h is piecewise linear,
+    the supremum is at a kink or at a = 0. (P-mass is the power of the test; Q-mass, which is P-mass
+    e^-loss, is the type I error.)
     """
     error, p, q, best = arb(alpha), arb(law.infinite), arb(0), arb(0)
     for loss, mass in zip(law.loss[::-1].tolist(), law.mass[::-1].tolist(), strict=True):
@@ -82,7 +83,7 @@ def attained(alpha: float, law: LossLaw) -> float:
         q += arb(mass) / a
         # h(a) = P(L >= log a) - a Q(L >= log a) at each kink.
         best = arb.max(best, 1 - (p - a * q) - a * error)
-    # At a = 0 h is the whole mass.
+    # At a = 0, h is the whole mass.
     value = float_above(arb.max(best, 1 - p))
     return min(value, math.nextafter(1.0 - alpha, 1.0))
 
@@ -100,13 +101,13 @@ def least_loss(
     Parameters
     ----------
     log_upper, roughly : callable
-        Upper end of log delta(eps), and about that: eps is chosen by the latter.
+        Upper end of log delta(eps), and an estimate of it, by which eps is chosen.
     log_failure : float
-        log of the probability that may remain.
+        log of the probability of failure.
     start : float
-        An eps with delta(eps) about a tenth of the failure probability.
+        An eps at which delta is about a tenth of the probability of failure.
     pure : float
-        A loss that is never exceeded, inf if there is none.
+        A loss that is never exceeded; inf if there is none.
     """
     if not math.isfinite(start):
         return pure

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-# D_A is at most D_first below the first order: next to 1, little is lost by that. Orders are so
-# many times apart that K(A) is within a fifth of a per cent of its chords.
+# The first order, below which D_A is bounded by its value there; near 1, this loses little. The
+# ratio of successive orders, at which K(A) is within 0.2 % of its chords.
 _FIRST, _RATIO = 1.0 + 1e-3, 1.12
-# No order beyond it is looked at.
+# Largest order that is tried.
 _LARGEST_ORDER = 1e7
 
 
 def orders_up_to(last: float) -> tuple[float, ...]:
-    """The orders that ``best_rho`` looks at, up to the first that is at least ``last``."""
+    """The orders that ``best_rho`` evaluates, up to the first that is at least ``last``."""
     found = [_FIRST]
     while found[-1] < min(last, _LARGEST_ORDER):
         found.append(found[-1] * _RATIO)
@@ -21,11 +21,11 @@ def orders_up_to(last: float) -> tuple[float, ...]:
 
 
 def best_rho(divergence: Callable[[float], float], *, pure: float) -> tuple[float, float]:
-    """A rho with D_A <= rho A for all A > 1, and about the order that asks for it.
+    """A rho with D_A <= rho A for all A > 1, and an estimate of the order that requires it.
 
-    From certified values at some orders: K(A) = (A-1) D_A is convex with K(1) = 0, so between
-    orders it is below its chord; D_A grows with A, which covers orders next to 1; and D_A <= pure
-    covers large ones.
+    It follows from certified values at some orders. K(A) = (A-1) D_A is convex with K(1) = 0, so
+    that between orders it is below its chord. D_A increases with A, which covers orders near 1. D_A
+    <= pure covers large orders.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def best_rho(divergence: Callable[[float], float], *, pure: float) -> tuple[floa
         if panel > best:
             best, asks = panel, after
         order, value = after, found
-    # The pure guarantee covers what lies beyond the last order.
+    # The pure guarantee covers all orders beyond the last one.
     return max(best, pure / order) * (1.0 + 1e-12), asks
 
 
