@@ -461,7 +461,7 @@ SUMS_ADDED = Theorem(
 SUMS_ADDED_DATASET = Theorem(
     "sums-added-dataset",
     "exact divergence of the noisy sums of one pair of neighbouring datasets",
-    "definition of the divergence; docs/theory-sums.md, Lemma 6.4",
+    "definition of the divergence; docs/theory-sums.md, Lemma 2.1",
     "proved here",
 )
 LEAST_OVERLAP = Theorem(
