@@ -49,54 +49,6 @@ def test_pld_agrees_with_ours_within_its_grid():
         assert theirs <= ours.upper * 1.002 + 2 * GRID
 
 
-@pytest.mark.long
-def test_nested_events_count():
-    nested = da.SelfComposedDpEvent(
-        da.ComposedDpEvent([EVENT, da.SelfComposedDpEvent(EVENT, 3), da.NoOpDpEvent()]), 5
-    )
-    accountant = pld_accountant().compose(nested, 2)
-    flat = pld_accountant().compose(EVENT, 40)
-    assert accountant.get_epsilon(1e-6) == pytest.approx(flat.get_epsilon(1e-6), rel=1e-6)
-    assert certified(accountant.ledger).rounds == 40
-    assert certified(nested).rounds == 20
-    rdp = ShuffleRdpAccountant([2.0, 8.0]).compose(nested, 2)
-    assert rdp.rdp == pytest.approx(40 * np.array(WEEKLY.rdp([2.0, 8.0])))
-
-
-@pytest.mark.long
-def test_events_of_other_kinds_add_up():
-    mixed = pld_accountant().compose(EVENT, 10).compose(da.GaussianDpEvent(20.0))
-    ours = sd.compose(
-        [
-            (WEEKLY, 10),
-            sd.central.from_event(
-                da.GaussianDpEvent(20.0), relation="replace-one", discretization=GRID
-            ),
-        ]
-    )
-    bound = ours.epsilon(delta=1e-6)
-    assert mixed.get_epsilon(1e-6) >= bound.lower
-    assert mixed.get_epsilon(1e-6) <= bound.upper * 1.002 + 2 * GRID
-
-
-@pytest.mark.long
-def test_calibrate_dp_mechanism():
-    def event(eps0):
-        return da.SelfComposedDpEvent(ShuffleDpEvent.of(sd.KRR(k=10, eps0=eps0), n=10_000), 4)
-
-    eps0 = da.calibrate_dp_mechanism(
-        pld_accountant,
-        event,
-        0.5,
-        1e-6,
-        bracket_interval=da.ExplicitBracketInterval(0.5, 4.0),
-        tol=0.05,
-    )
-    at = certified(event(eps0)).epsilon(delta=1e-6)
-    assert at.lower <= 0.5
-    assert certified(event(eps0 + 0.2)).epsilon(delta=1e-6).upper > 0.5
-
-
 def test_replace_one_alone():
     relation = da.NeighboringRelation.ADD_OR_REMOVE_ONE
     for accountant in (
@@ -207,13 +159,6 @@ def test_unnormalised_input_stays_an_upper_bound():
         assert bound.log_upper >= log_delta_gaussian(mu, eps).low - 1e-9
 
 
-def test_pld_is_above_what_is_certified_from_below():
-    pld = WEEKLY.pld(discretization=1e-2)
-    for epsilon in np.linspace(0.0, 1.0, 12).tolist():
-        theirs = pld.get_delta_for_epsilon(epsilon)
-        assert theirs >= WEEKLY.delta(epsilon=epsilon).lower * (1 - 1e-9) - 1e-15
-
-
 def test_rdp_orders():
     rdp = ShuffleRdpAccountant([1.5, 2.0, 16.0]).compose(EVENT, 52)
     assert rdp.get_epsilon(1e-6) >= WEEKLY.compose(rounds=52).epsilon(delta=1e-6).lower
@@ -297,7 +242,7 @@ def two_long_channels():
     return one, other
 
 
-def channel(matrix, n=50):
+def channel(matrix, n=5):
     return ShuffleDpEvent({"name": "channel", "matrix": matrix}, n)
 
 
@@ -308,8 +253,8 @@ def test_events_with_long_arrays_are_told_apart(order):
     composed = da.ComposedDpEvent(events)
     lower = certified(composed).epsilon(delta=1e-6).lower
     assert lower > 0.3
-    at_once = pld_accountant().compose(composed)
-    one_by_one = pld_accountant()
+    at_once, one_by_one = (ShufflePLDAccountant(value_discretization_interval=0.02) for _ in "12")
+    at_once.compose(composed)
     for event in events:
         one_by_one.compose(event)
     whole = certified(one_by_one.ledger)
@@ -328,13 +273,6 @@ def test_events_are_equal_by_all_their_numbers():
     assert len({*made, channel(other), channel(one, 51)}) == 3
     assert made[0].whole == made[2].whole != channel(other).whole
     assert made[0].accountant().source == sd.Channel(matrix=one)
-
-
-def test_an_event_does_not_change_with_the_array_it_was_made_of():
-    one, other = two_long_channels()
-    event = channel(one)
-    one[:] = other
-    assert event == channel(two_long_channels()[0]) != channel(one)
 
 
 def test_events_of_nested_tuples_and_numbers_of_numpy():
@@ -364,17 +302,3 @@ def test_events_of_nested_tuples_and_numbers_of_numpy():
 def test_events_take_plain_values_alone(wrong):
     with pytest.raises(sd.ParameterError, match="numbers, text, and lists"):
         ShuffleDpEvent(wrong, 10)
-
-
-def test_events_of_batches_are_equal_by_all_their_numbers():
-    event = ShuffleDpEvent.of(run_of("poisson"))
-    numpy = {**event.mechanism, "noise": np.float64(event.mechanism["noise"])}
-    numpy["batch"] = np.array(event.mechanism["batch"])
-    same = ShuffleDpEvent(numpy, event.n)
-    by_value = ShuffleDpEvent({**numpy, "relation": run_of("poisson").relation}, event.n)
-    assert same == by_value == event
-    assert hash(same) == hash(by_value) == hash(event)
-    assert same.accountant() == by_value.accountant() == event.accountant()
-    other = ShuffleDpEvent({**numpy, "noise": np.nextafter(numpy["noise"], 9.0)}, event.n)
-    assert other != event
-    assert other.whole != event.whole

@@ -8,9 +8,6 @@ import pytest
 
 import shuffledp as sd
 from enumerated import exponential, row_fractions, worst_delta
-from shuffledp import theorems
-from shuffledp.amplification.end import End
-from shuffledp.amplification.profile import _chord
 
 MATRIX = ((0.5, 0.375, 0.125), (0.25, 0.25, 0.5), (0.125, 0.625, 0.25))
 # What a profile of many points may be above single answers: chords 1 %, values 0.5 %.
@@ -74,19 +71,3 @@ def test_points_beyond_the_local_guarantee_are_nothing():
     assert [bound.upper for bound in found[-2:]] == [0.0, 0.0]
     for near, far in itertools.pairwise(found):
         assert far.lower <= near.upper
-
-
-def test_a_chord_names_what_it_rests_on():
-    def end(theorem, value):
-        return End(value, theorem, 0.0, {"analysis": theorem.key}, ("once", theorem.key))
-
-    ends = end(theorems.LABEL_STEALING, math.log(0.5)), end(theorems.BLANKET, math.log(0.25))
-    # In e^eps, a third of the way from 1 to 4: 0.5 - 0.25/3.
-    found = _chord(math.log(2.0), (0.0, math.log(4.0)), ends)
-    wanted = math.log(0.5 - 0.25 / 3.0)
-    assert wanted - 1e-12 <= found.value <= wanted + 1e-12
-    assert found.assumptions == ("once", "label-stealing", "blanket")
-    assert found.theorem.provenance == "proved here"
-    for theorem in (theorems.LABEL_STEALING, theorems.BLANKET, theorems.CHORD):
-        assert theorem.source in found.theorem.source
-    assert [one["epsilon"] for one in found.witness["ends"]] == [0.0, math.log(4.0)]

@@ -138,35 +138,6 @@ def test_a_command_that_fails_and_wrote_no_report_has_refused(program):
     assert refused(of_both(K, programs.honest(K), command, (12,), reports=200)) == (12,)
 
 
-@pytest.mark.parametrize(
-    ("written", "refuses"),
-    [
-        ("print('no such item:', v)", False),
-        ("print(json.dumps(str(v)))", False),
-        ("print(json.dumps({'item': v}))", False),
-        ("sys.exit('no such item')", True),
-        ("pass", True),
-    ],
-)
-def test_commands_refuse_by_their_status_or_by_silence(written, refuses, tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import json, sys\n"
-        "import shuffledp as sd\n"
-        "values = [json.loads(line) for line in sys.stdin]\n"
-        "if max(values) < 10 and min(values) >= 0:\n"
-        "    for y in sd.KRR(k=10, eps0=1.0).simulate(values, seed=sum(values)):\n"
-        "        print(y)\n"
-        "else:\n"
-        "    for v in values:\n"
-        f"        {written}\n"
-    )
-    command = Command((sys.executable, str(program)), K)
-    result = of_both(K, programs.honest(K), command, (12,))
-    assert refused(result) == ((12,) if refuses else ())
-    assert (result.verdict == "refuted") is not refuses
-
-
 @pytest.mark.parametrize("eps0", [1.0, 8.0, 12.0, 30.0])
 def test_what_no_input_of_the_domain_gives_is_refuted_at_any_eps0(eps0):
     """The ratio of two counts of which one is 0 says little against e^12."""

@@ -1,8 +1,6 @@
 """The numbers of docs/audits.md: those of the committed measurements, or made again here."""
 
 import csv
-import itertools
-import math
 import re
 from pathlib import Path
 
@@ -85,42 +83,6 @@ def test_bounds_beside_ldp_auditor_are_made_as_the_page_says(protocol):
             ours = audit_bounds.bound_of(claimed, audit_bounds.TRIALS, audit_bounds.LEVEL)
             numbers = [float(row[key]) for key in ("ldp_auditor_method", "ours")]
             assert [theirs, ours] == pytest.approx(numbers, abs=1e-6)
-
-
-def guesses(supported, k):
-    """P(value 0 is guessed) where these are supported."""
-    return 1.0 / k if not supported else (0 in supported) / len(supported)
-
-
-def test_the_attack_that_stands_beside_ours_by_enumeration():
-    """All bit vectors, all hash functions, all subsets, of four values."""
-    k, eps = 4, 1.3
-    e = math.exp(eps)
-    for protocol in ("SUE", "OUE"):
-        half = math.exp(0.5 * eps)
-        p, q = (half / (half + 1), 1 / (half + 1)) if protocol == "SUE" else (0.5, 1 / (e + 1))
-        for value, chance in zip((0, 3), audit_bounds.attack(protocol, k, eps), strict=True):
-            total = 0.0
-            for ones in itertools.product((0, 1), repeat=k):
-                law = [p if x == value else q for x in range(k)]
-                mass = math.prod(c if one else 1.0 - c for c, one in zip(law, ones, strict=True))
-                total += mass * guesses([x for x in range(k) if ones[x]], k)
-            assert total == pytest.approx(chance, rel=1e-12)
-    for protocol, g in (("BLH", 2), ("OLH", round(e) + 1)):
-        for value, chance in zip((0, 3), audit_bounds.attack(protocol, k, eps), strict=True):
-            total = 0.0
-            for hashed in itertools.product(range(g), repeat=k):
-                for y in range(g):
-                    mass = (e if y == hashed[value] else 1.0) / (e + g - 1) / g**k
-                    total += mass * guesses([x for x in range(k) if hashed[x] == y], k)
-            assert total == pytest.approx(chance, rel=1e-12)
-    size = max(1, round(k / (math.exp(0.1) + 1)))
-    sets = list(itertools.combinations(range(k), size))
-    weights = {value: [math.exp(0.1) if value in s else 1.0 for s in sets] for value in (0, 3)}
-    for value, chance in zip((0, 3), audit_bounds.attack("SS", k, 0.1), strict=True):
-        mass = np.array(weights[value]) / sum(weights[value])
-        total = sum(m * guesses(s, k) for m, s in zip(mass, sets, strict=True))
-        assert total == pytest.approx(chance, rel=1e-12)
 
 
 def test_bounds_beside_dp_sniper():

@@ -63,23 +63,3 @@ def test_noise_from_a_grid_is_told_from_rounded_reports(low, high):
         assert "guarantee" not in {f.kind for f in after.refutations}
     inner = programs.honest(mechanism)
     assert audit(lambda v: np.round(inner(v) * 2**20) / 2**20, plan).verdict == "not refuted"
-
-
-def test_rounded_reports_that_come_again_are_dependent():
-    inner = programs.honest(NOISE)
-
-    def twice(values):
-        reports = digits(3)(inner(values))
-        reports[1::50] = reports[0::50][: len(reports[1::50])]
-        return reports
-
-    found = audit(twice, AuditPlan(randomizer=NOISE, reports=5_000))
-    assert "independence" in {f.kind for f in found.refutations if "equal" in f.cell}
-
-
-def test_equal_reports_of_a_constant_are_no_dependence():
-    """All are equal, near or far: the law is refuted, and that they are rounded."""
-    plan = AuditPlan(randomizer=NOISE, reports=1_000)
-    found = audit(lambda values: np.full(len(values), 0.3), plan)
-    kinds = [f.kind for f in found.refutations if "equal" in f.cell]
-    assert kinds == ["resolution"]

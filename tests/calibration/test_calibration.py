@@ -29,20 +29,6 @@ def users(mechanism, **setting):
     return lambda n: sd.shuffle(mechanism, n=n, **setting)
 
 
-@pytest.mark.many(4)
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize(("n", "epsilon", "delta"), [(1000, 1.0, 1e-6), (10**6, 0.1, 1e-10)])
-def test_largest_eps0(name, n, epsilon, delta):
-    account = among(FAMILIES[name], n=n)
-    found = calibrate(account, epsilon=epsilon, delta=delta)
-    assert found.log_delta <= math.log(delta) < found.log_delta_beyond
-    assert found.value < found.beyond <= found.value * (1 + 1e-4)
-    assert account(found.value).epsilon(delta=delta).upper <= epsilon
-    assert account(found.beyond).epsilon(delta=delta).upper > epsilon
-    assert found.account == account(found.value)
-    assert found.to_dict()["randomizer"]["eps0"] == found.value
-
-
 ASKED_AGAIN = {
     # rounds of it: what an accountant says later has to meet the target too
     "k-rr": (K_RR, "largest", 1000),
@@ -77,31 +63,6 @@ def test_who_asks_an_accountant_later_reads_that_the_target_is_met(name, rounds)
         assert abs(found.value / found.beyond - 1.0) < 3e-3
     if rounds > 1:
         assert asked(found.value).log_upper(epsilon) == found.log_delta
-
-
-@pytest.mark.parametrize("rounds", [1, pytest.param(12, marks=pytest.mark.long)])
-def test_how_near_the_next_value_is_changes_nothing_else(rounds):
-    """Coarse numbers decide nothing, however far apart the values may be."""
-    account = among(K_RR, n=1000, rounds=rounds)
-    for rtol in (0.5, 1e-2, 1e-3):
-        found = calibrate(account, epsilon=1.0, delta=1e-5, rtol=rtol)
-        assert account(found.beyond).delta(epsilon=1.0).upper > 1e-5
-        assert found.value < found.beyond <= found.value * (1.0 + rtol) * (1.0 + 1e-3)
-
-
-@pytest.mark.long
-def test_smallest_sigma():
-    account = among(lambda sigma: sd.Gaussian(sigma=sigma), n=10_000)
-    ends = {"find": "smallest", "low": 0.5, "high": 5.0, "rtol": 1e-2}
-    found = calibrate(account, epsilon=0.05, delta=1e-6, **ends)
-    assert found.beyond < found.value <= found.beyond * (1 + 1.1e-2)
-    # Solvers leave the lone jump out, which takes seconds a question.
-    value, beyond = (
-        account(s).epsilon(delta=1e-6, analysis="label-stealing").upper
-        for s in (found.value, found.beyond)
-    )
-    assert value <= 0.05 * (1 + 1e-6)
-    assert beyond > 0.05
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (2.0, 1e-9), (3.9, 1e-3)])
@@ -149,10 +110,10 @@ def test_all_values_meet_it():
 
 def test_no_value_meets_it_and_what_would():
     with pytest.raises(NotCertified, match=r"it would with n = ([\d,]+) users") as error:
-        calibrate(among(K_RR, n=10), epsilon=1e-6, delta=1e-6)
-    assert str(error.value).startswith("value = 0.0001: k-rr at n = 10 does not meet eps = 1e-06")
+        calibrate(among(K_RR, n=10), epsilon=5e-5, delta=1e-6)
+    assert str(error.value).startswith("value = 0.0001: k-rr at n = 10 does not meet eps = 5e-05")
     n = int(str(error.value).split("n = ")[-1].split()[0].replace(",", ""))
-    assert sd.shuffle(K_RR(1e-4), n=n).delta(epsilon=1e-6).upper <= 1e-6
+    assert sd.shuffle(K_RR(1e-4), n=n).delta(epsilon=5e-5).upper <= 1e-6
     target = {"epsilon": 0.01, "delta": 1e-6}
     mechanism = sd.KRR(k=3, eps0=5.0)
     with pytest.raises(NotCertified, match=r"^n = 100: k-rr does not .*wanted a larger target"):
@@ -205,42 +166,3 @@ def test_what_gives_no_account_is_told_what_does(account):
     )
     with pytest.raises(ParameterError, match=words):
         sd.calibrate(account, epsilon=1.0, delta=1e-6)
-
-
-@pytest.mark.long
-def test_rounds_take_few_certified_evaluations(monkeypatch):
-    """Each is a composition; estimates find the place, certified ends close in from there."""
-    counted = []
-    plain = sd.Account.log_upper
-
-    def log_upper(self, *asked, **more):
-        counted.append(asked)
-        return plain(self, *asked, **more)
-
-    monkeypatch.setattr(sd.Account, "log_upper", log_upper)
-    found = sd.calibrate(among(K_RR, n=10_000, rounds=10), epsilon=1.0, delta=1e-6)
-    assert found.log_delta <= math.log(1e-6) < found.log_delta_beyond
-    # eps' own search ends a tenth of 5e-4 from where it could.
-    assert abs(found.beyond / found.value - 1.0) <= 2e-4
-    assert len(counted) <= 8
-
-
-def test_both_questions_about_a_value_share_its_account(monkeypatch):
-    """eps at the value that is returned was worked out from nothing, as delta had been before."""
-    asked = {"delta": [], "epsilon": []}
-
-    def log_upper(self, epsilon, *, log_target):
-        asked["delta"].append(self)
-        return 3.0 * self.source.eps0 - 20.0
-
-    def upper_epsilon(self, *, delta):
-        asked["epsilon"].append(self)
-        return 1.0
-
-    monkeypatch.setattr(sd.Account, "log_upper", log_upper)
-    monkeypatch.setattr(sd.Account, "upper_epsilon", upper_epsilon)
-    account = among(K_RR, n=1000, rounds=5)
-    found = calibrate(account, epsilon=1.0, delta=1e-6, start=2.0)
-    assert [one.source.eps0 for one in asked["epsilon"]] == [found.value]
-    assert any(one is asked["epsilon"][0] for one in asked["delta"])
-    assert found.account is asked["epsilon"][0]

@@ -1,18 +1,15 @@
 """Plans: every row meets the target by a new evaluation, errors are the mechanisms' own."""
 
-import dataclasses
 import itertools
 import math
 
-import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.planner import make_task, solve
+from shuffledp.planner import make_task
 from shuffledp.planner.central import central
-from shuffledp.planner.tasks import Mean, prefix_lengths
+from shuffledp.planner.tasks import prefix_lengths
 from shuffledp.protocol import PrefixTree
-from shuffledp.rounds import StatedRound
 
 SMALL = {
     "frequencies": {"values": 8},
@@ -79,27 +76,6 @@ def test_the_error_of_blocks_is_that_of_uniform_data(values, blocks):
     assert found == pytest.approx(math.sqrt(sum(variances) / values / n), rel=1e-9)
 
 
-def test_the_error_of_blocks_is_what_is_measured():
-    values, n, seeds = 16, 2_000, 100
-    mechanism = sd.HadamardResponse(domain=values, eps0=3.0, blocks=10)
-    data = np.arange(n) % values
-    found = [
-        mechanism.estimate(mechanism.simulate(data, seed=seed)).frequencies for seed in range(seeds)
-    ]
-    measured = math.sqrt(np.mean(np.square(np.array(found) - 1 / values)))
-    # 1,600 squares, a few of them dependent: their mean is right to a few per cent.
-    wanted = make_task("frequencies", values=values).error(mechanism, n)
-    assert measured == pytest.approx(wanted, rel=0.1)
-
-
-def test_blocks_stand_where_their_error_puts_them():
-    labels = ["k-rr", "hadamard-response, blocks", "oue"]
-    asked = {"values": 64, "n": 100_000, "epsilon": 0.5, "delta": 1e-8}
-    found = sd.plan("frequencies", **asked, mechanisms=labels)
-    assert [row.label for row in found.rows] == labels
-    assert found.rows[1].error == pytest.approx(0.000271, rel=0.01)
-
-
 @pytest.mark.long
 def test_the_mean_is_in_the_units_of_the_values():
     found = sd.plan("mean", **SMALL["mean"], n=2_000, epsilon=1.0, delta=1e-5)
@@ -121,9 +97,9 @@ def test_rounds_are_met_too():
     assert any("bits a user or more, and 2 are allowed" in why for _, why in found.left_out)
 
 
-@pytest.mark.parametrize("rounds", [1, 12, 1000])
-@pytest.mark.parametrize("name", list(SMALL))
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-8), (0.1, 1e-3), (5.0, 1e-12)])
+@pytest.mark.parametrize("rounds", [1, 12])
+@pytest.mark.parametrize("name", ["frequencies", "mean"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-8), (0.1, 1e-3)])
 def test_the_trusted_server_spends_all_of_eps_and_delta_over_all_rounds(
     name, rounds, epsilon, delta
 ):
@@ -149,81 +125,6 @@ def test_the_trusted_server_spends_all_of_eps_and_delta_over_all_rounds(
         assert after(found.error).upper <= epsilon * (1.0 + 1e-3)
 
 
-def test_a_plan_says_which_noise_its_trusted_server_adds():
-    asked = {"values": 4, "n": 20_000, "epsilon": 1.0, "delta": 1e-6, "mechanisms": ["k-rr"]}
-    one, several = (sd.plan("frequencies", **asked, rounds=rounds) for rounds in (1, 20))
-    assert one.central == pytest.approx(math.sqrt(2) * 2.0 / 20_000)
-    assert "trusted server, Laplace noise  " in str(one)
-    words = "trusted server, Gaussian noise, all rounds together"
-    assert words in str(several)
-    assert "no shuffler, eps/20 in each round" in str(several)
-    assert several.central < 0.5 * 20 * one.central
-    assert several.central < several.rows[0].error
-    assert several.to_dict()["central_noise"] == several.central_noise
-
-
-def test_rows_are_said_to_be_in_the_order_that_they_are_in():
-    asked = {"values": 50, "n": 100_000, "epsilon": 1.0, "delta": 1e-8}
-    found = sd.plan("frequencies", **asked, mechanisms=["subset", "k-rr", "oue"])
-    order = [(float(f"{row.error:.3g}"), row.bits, row.label) for row in found.rows]
-    assert order == sorted(order)
-    said = "rows by error to 3 digits, of equal ones the fewest bits first"
-    assert said in str(found)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Two(Mean):
-    """Continuous noise, and one bit, which is worse."""
-
-    def options(self):
-        return (option for option in super().options() if option.label in {"laplace", "duchi"})
-
-
-@pytest.mark.long
-def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_confirmed(monkeypatch):
-    evaluated = []
-    log_upper = sd.Composed.log_upper
-
-    def counted(self, *asked, **more):
-        evaluated.append(self)
-        return log_upper(self, *asked, **more)
-
-    monkeypatch.setattr(sd.Composed, "log_upper", counted)
-    task = Two(low=0.0, high=24.0)
-    target = solve.Target(1.0, 1e-6, 4, "all")
-    laplace = next(option for option in task.options() if option.label == "laplace")
-    near = solve.settle(laplace, 20_000, target)
-    # One certified evaluation, two where the estimates were a little off; none on a lattice.
-    assert len(evaluated) <= 2
-    assert not any(isinstance(part, StatedRound) for one in evaluated for part, _ in one.parts)
-    assert not near.confirmed
-    # What an account composes, and its reader again.
-    one = sd.shuffle(near.source, n=20_000).as_round(sharper=False)
-    upper = sd.compose([one], rounds=4).epsilon(delta=1e-6).upper
-    assert 0.93 <= upper <= near.epsilon <= 1.0
-
-    found = sd.plan(task, n=20_000, epsilon=1.0, delta=1e-6, rounds=4)
-    best = found.recommended
-    assert best.source.name == "laplace"
-    assert best.confirmed
-    assert any(isinstance(part, StatedRound) for one in evaluated for part, _ in one.parts)
-    assert best.epsilon <= 1.0
-    # What is confirmed is solved for to a thousandth, and says how it rounds what it found.
-    assert best.value == float(f"{best.value:.5g}")
-    assert best.value == pytest.approx(near.value, rel=0.03)
-
-
-@pytest.mark.long
-def test_estimates_of_rounds_are_near_the_certified_end():
-    one = sd.shuffle(sd.Laplace(eps0=3.0), n=20_000)
-    made = one.compose(rounds=6)
-    # The first about where the target is met; the second far below it, where it says that it is.
-    for epsilon, rel in ((0.24, 0.02), (1.0, 0.1)):
-        log_upper = made.log_upper(epsilon)
-        about = made.rough_log_delta(epsilon)
-        assert about == pytest.approx(log_upper, rel=rel)
-
-
 @pytest.mark.long
 def test_a_limit_of_the_local_guarantee_is_kept():
     found = sd.plan("frequencies", values=8, n=20_000, epsilon=1.0, delta=1e-6, local=2.0)
@@ -231,25 +132,6 @@ def test_a_limit_of_the_local_guarantee_is_kept():
     assert all(row.source.eps0 <= 2.0 for row in found.rows)
     assert found.most_local == 2.0
     assert "inf" in dict(found.left_out)["pure-dump"]
-
-
-@pytest.mark.long
-def test_what_cannot_be_met_is_said():
-    found = sd.plan("frequencies", values=8, n=2, epsilon=1e-4, delta=1e-12)
-    assert found.recommended is None
-    assert not found.rows
-    assert len(found.left_out) >= 5
-    assert "it would with n =" in dict(found.left_out)["k-rr"]
-    assert "no mechanism meets the target" in str(found)
-
-
-@pytest.mark.long
-def test_recommended_is_the_best_with_one_message(plans):
-    found = plans["frequencies"]
-    best = found.recommended
-    assert isinstance(best.source, sd.Randomizer)
-    better = found.rows[: found.rows.index(best)]
-    assert all(isinstance(row.source, sd.MultiMessage) for row in better)
 
 
 @pytest.mark.parametrize("bits", [5, 11, 16, 24, 29])
@@ -260,25 +142,6 @@ def test_prefixes_are_those_of_the_protocol(bits):
         except sd.ParameterError:
             continue
         assert tree.lengths == prefix_lengths(bits, groups)
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "message"),
-    [
-        ("frequency", {}, "task = 'frequency': wanted one of frequencies, mean"),
-        ("frequencies", {}, "values is missing"),
-        ("frequencies", {"values": 1}, "values = 1"),
-        ("frequencies", {"values": 3, "low": 1}, "low = 1"),
-        ("mean", {"low": 1.0, "high": 1.0}, "high = 1.0: wanted a number above low"),
-        ("mean", {"low": math.nan, "high": 1.0}, "low = nan"),
-        ("ranges", {"values": 1 << 20}, "values = 1048576"),
-        ("heavy-hitters", {"bits": 1}, "bits = 1"),
-    ],
-)
-def test_bad_tasks(name, parameters, message):
-    with pytest.raises(sd.ParameterError) as error:
-        make_task(name, **parameters)
-    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(

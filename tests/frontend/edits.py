@@ -1,4 +1,4 @@
-"""Every way to change one thing in a JSON document; and a verifier that remembers its balls."""
+"""Every way to change one thing in a JSON document; and a verifier that remembers its claims."""
 
 import copy
 import functools
@@ -6,10 +6,7 @@ import json
 import re
 from typing import get_args
 
-from shuffledp.bounds.one_bit_curve import Curve
-from shuffledp.bounds.profile import Profile
-from shuffledp.bounds.stealing_claims import StealingClaims
-from shuffledp.certificate import checksum, composed, verifier
+from shuffledp.certificate import checksum, verifier
 from shuffledp.certificate.model import Witness
 from shuffledp.errors import ParameterError
 
@@ -126,60 +123,16 @@ def caught(found):
     return isinstance(found, str) or any(check.verdict != "holds" for check in found)
 
 
-def _law(curve):
-    """What a curve of one-bit reports is of."""
-    bits = curve.bits
-    laws = [[x.str(30) for x in bits.law(one)] for one in bits.inputs]
-    return repr((bits.inputs, bits.mirrored, laws, curve.n, curve.noise, curve._precision))
-
-
 def remember(patch):
-    """Let the verifier keep what it computed: most of a changed certificate is as it was."""
+    """Let the verifier keep what it decided: most of a changed certificate is as it was."""
     known = {}
 
-    def kept(function, key=lambda *a, **k: repr((a, sorted(k.items())))):
-        @functools.wraps(function)
-        def call(*args, **kwargs):
-            name = (function.__name__, key(*args, **kwargs))
-            if name not in known:
-                try:
-                    known[name] = (function(*args, **kwargs), None)
-                except Exception as error:  # noqa: BLE001 (raised again below)
-                    known[name] = (None, error)
-            value, error = known[name]
-            if error is not None:
-                raise error
-            return value
+    @functools.wraps(verifier.check_claim)
+    def kept(setting, claim, eps0, report, check=verifier.check_claim):
+        # All that decides it is in these.
+        key = repr((setting, claim, eps0))
+        if key not in known:
+            known[key] = check(setting, claim, eps0, report)
+        return known[key]
 
-        return call
-
-    # A claim that was not changed is decided as before: all that decides it is in these.
-    patch.setattr(
-        verifier,
-        "check_claim",
-        kept(verifier.check_claim, lambda setting, claim, eps0, _: repr((setting, claim, eps0))),
-    )
-    for name in ("point", "of_order"):
-        patch.setattr(
-            Curve, name, kept(getattr(Curve, name), lambda c, *a, **k: (_law(c), a, repr(k)))
-        )
-    patch.setattr(
-        Profile,
-        "log_delta",
-        kept(
-            Profile.log_delta, lambda one, *a, **k: repr((one.fingerprint(), one._more_bits, a, k))
-        ),
-    )
-    patch.setattr(
-        StealingClaims,
-        "log_delta",
-        kept(
-            StealingClaims.log_delta,
-            lambda one, *a, **k: repr((one._mechanism, one._n, type(one._covered), a, k)),
-        ),
-    )
-    for name in ("stated_above", "stated_below"):
-        patch.setattr(composed, name, kept(getattr(composed, name)))
-    # Laws that are kept are the same object.
-    again = kept(composed.composed_again, lambda pair, *a, **k: (id(pair), a, repr(k)))
-    patch.setattr(composed, "composed_again", again)
+    patch.setattr(verifier, "check_claim", kept)

@@ -1,13 +1,11 @@
 """Deployment files, the account command, what it writes."""
 
 import json
-import math
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from shuffledp import ParameterError
 from shuffledp.cli import main
 from shuffledp.deployment import account, json_schema, load
 from shuffledp.deployment.files import parse
@@ -107,94 +105,6 @@ def test_published_bound_is_given_where_it_differs():
     assert only.answers[0].bound.upper_theorem.provenance == "published"
 
 
-BAD = [
-    ("population.users", "3", "population.users = '3': wanted a whole number"),
-    ("population.users", 2.5, "population.users = 2.5: wanted a whole number"),
-    ("population.users", True, "population.users = True"),
-    ("population.users", 0, "population.users = 0"),
-    ("population.users", math.nan, "population.users = nan"),
-    ("population.users", None, "population.users is missing"),
-    ("population.user", 3, "did you mean users?"),
-    ("population.minimum_batch", 1001, "population.minimum_batch = 1001: wanted at most 900"),
-    ("population.minimum_batch", 901, "no batch would be released"),
-    ("population.dropout", 1.0, "population.dropout = 1.0"),
-    ("population.dropout", -0.1, "population.dropout = -0.1"),
-    ("population.dropout", "0.1", "population.dropout = '0.1'"),
-    ("population.dropout", math.nan, "population.dropout = nan"),
-    ("population.dropout", 0.9999, "wanted at least one report that arrives"),
-    ("population.participation", 0.5, "participation or dropout, not both"),
-    ("population.participation", 0, "population.participation = 0"),
-    ("population.colluding", 1.0, "population.colluding = 1.0"),
-    ("population.colluding", 0.995, "wanted at least one honest message in a batch of 100"),
-    ("population", 3, "population = 3: wanted a table"),
-    ("randomizer.eps0", 0, "randomizer.eps0 = 0"),
-    ("randomizer.eps0", math.nan, "randomizer.eps0 = nan"),
-    ("randomizer.eps0", "4", "randomizer.eps0 = '4'"),
-    ("randomizer.k", 10**12, "randomizer.k = 1000000000000"),
-    ("randomizer.k", None, "randomizer.k is missing"),
-    ("randomizer.q", 1, "k-rr parameter = 'q': wanted one of k, eps0"),
-    ("randomizer.name", "krrr", "randomizer.name = 'krrr': wanted a mechanism such as k-rr"),
-    ("randomizer.name", None, "randomizer.name is missing"),
-    ("randomizer", 7, "randomizer = 7"),
-    (
-        "randomizer",
-        {"name": "channel", "matrix": [[0.5, 0.4], [1, 0]]},
-        "sum of matrix row 0 = 0.9",
-    ),
-    ("randomizer", {"name": "generic"}, "randomizer.eps0 is missing"),
-    ("randomizer", {"name": "generic", "eps0": 1.0, "k": 2}, "randomizer.k = 2"),
-    ("target.delta", 0, "target.delta = 0"),
-    ("target.delta", 1.0, "target.delta = 1.0"),
-    ("target.delta", math.nan, "target.delta = nan"),
-    ("target.delta", None, "wanted exactly one of delta, epsilon"),
-    ("target.epsilon", 1.0, "wanted exactly one of delta, epsilon"),
-    ("accounting.rounds", 0, "accounting.rounds = 0: wanted a whole number from 1"),
-    ("accounting.rounds", 1.5, "accounting.rounds = 1.5: wanted a whole number"),
-    ("accounting.rounds", True, "accounting.rounds = True: wanted a whole number"),
-    ("accounting.rounds", 10**12, "accounting.rounds = 1000000000000: wanted a whole number"),
-    ("accounting.trust", "some", "accounting.trust = 'some': wanted one of all, published"),
-    ("accounting.rtol", 2, "accounting.rtol = 2"),
-    ("title", 3, "title = 3: wanted a text"),
-    ("extra", 3, "extra = 3: wanted no such key"),
-    ("target", None, "target is missing"),
-]
-
-
-@pytest.mark.parametrize(("path", "value", "message"), BAD)
-def test_bad_deployment_is_one_line(path, value, message):
-    with pytest.raises(ParameterError) as error:
-        parse(changed(path, value), where="f.toml")
-    assert message in str(error.value)
-    assert str(error.value).startswith("f.toml: ")
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [(b"title = ", "not valid TOML"), (b"\xff", "UTF-8"), (b"", "title is missing")],
-)
-def test_unreadable_file(tmp_path, content, message):
-    path = tmp_path / "t.toml"
-    path.write_bytes(content)
-    result = run("account", path)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert message in run("account", tmp_path).stderr  # what a folder stands for
-
-
-def test_account_writes_certificate_and_figure_and_says_what_to_do_next(toml, tmp_path):
-    out = tmp_path / "new" / "out"
-    result = run("account", toml, "--output", out, "--plot", tmp_path / "t.png")
-    assert result.exit_code == 0, result.stderr
-    assert [p.name for p in out.iterdir()] == ["t.certificate.json"]
-    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
-    for words in ("now", "minimum batch", "shuffler fails", "assumptions", "shuffledp verify"):
-        assert words in result.stdout
-    assert max(map(len, result.stdout.split("wrote")[0].splitlines())) <= 80 + len(str(tmp_path))
-    assert "\x1b" not in result.stdout
-
-
 def test_json_alone_writes_nothing(toml, tmp_path):
     result = run("account", toml, "--json")
     assert json.loads(result.stdout)["format"] == "shuffledp-certificate/3"
@@ -235,18 +145,6 @@ def test_account_replaces_its_own_certificate_and_no_other(toml, tmp_path):
     assert kept.read_bytes() == before
 
 
-@pytest.mark.long
-def test_several_files_give_a_comparison(toml, tmp_path):
-    other = tmp_path / "u.toml"
-    other.write_text(TOML.replace("eps0 = 2.0", "eps0 = 1.0"))
-    out = tmp_path / "out"
-    result = run("account", toml, other, "--output", out, "--plot", out / "both.svg")
-    assert "Comparison" in result.stdout
-    found = {p.name for p in out.iterdir()}
-    assert found == {"both.svg", "t.certificate.json", "u.certificate.json"}
-    assert len(json.loads(run("account", toml, other, "--json").stdout)) == 2
-
-
 def test_all_or_nothing(toml, tmp_path):
     bad = tmp_path / "bad.toml"
     bad.write_text(TOML.replace("users = 1000", "users = 0"))
@@ -260,16 +158,6 @@ def test_all_or_nothing(toml, tmp_path):
     assert "wanted different names" in result.stderr
     assert not out.exists()
     assert run("account", toml, "--output", toml).exit_code == 2
-
-
-@pytest.mark.long
-def test_delta_target(tmp_path):
-    path = tmp_path / "d.toml"
-    path.write_text(TOML.replace("delta = 1e-6", "epsilon = 0.5"))
-    result = run("account", path, "--output", tmp_path, "--plot", tmp_path / "d.pdf")
-    assert result.exit_code == 0, result.stderr
-    assert "delta <=" in result.stdout
-    assert (tmp_path / "d.pdf").read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.toml")), ids=lambda p: p.stem)

@@ -64,35 +64,6 @@ def test_not_refuted_is_no_success():
     assert "no number of reports can" in html
 
 
-@pytest.mark.long
-def test_the_section_of_a_deployments_report(saved, tmp_path):
-    toml, report = tmp_path / "d.toml", tmp_path / "r.html"
-    toml.write_text(DEPLOYMENT)
-    audited = tmp_path / "a.json"
-    audited.write_text(json.dumps(saved.to_dict()))
-    words = ["account", str(toml), "--output", str(tmp_path)]
-    done = CliRunner().invoke(main, [*words, "--report", str(report), "--audit", str(audited)])
-    assert done.exit_code == 0
-    text = report.read_text()
-    assert "Audit of the program" in text
-    assert "Made with another deployment file" in text
-    # Its bounds after shuffling are of 50 messages, the deployment's of 40.
-    assert "are of other messages than this deployment's" in text
-    assert "eps after shuffling at" not in text
-    toml.write_text(DEPLOYMENT.replace("40", "50"))
-    done = CliRunner().invoke(main, [*words, "--report", str(report), "--audit", str(audited)])
-    assert "eps after shuffling at" in report.read_text()
-    assert text.index("Verification") < text.index("Audit of the program")
-    assert text.index("The program is refuted.") < text.index("What is certified")
-    alone = CliRunner().invoke(main, [*words, "--audit", str(audited)])
-    assert alone.exit_code == 2
-    assert "--report beside it" in alone.output
-    toml.write_text(DEPLOYMENT.replace("k = 4", "k = 5"))
-    other = CliRunner().invoke(main, [*words, "--report", str(report), "--audit", str(audited)])
-    assert other.exit_code == 2
-    assert "an audit of a deployment that is reported on" in other.output
-
-
 def test_the_commands_own_report(tmp_path):
     toml, page = tmp_path / "d.toml", tmp_path / "a.html"
     toml.write_text(DEPLOYMENT)

@@ -2,15 +2,12 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
-from shuffledp import ParameterError
 from shuffledp.bound import Bound
 from shuffledp.certificate import Release, issue
-from shuffledp.certificate.members import Ends
 from shuffledp.cli import main
 from shuffledp.deployment import DeploymentFile, account
 from shuffledp.deployment.accounting import Account, Answer
@@ -144,63 +141,8 @@ def test_a_target_is_met_by_upper_ends_and_missed_by_lower_ones(limit, now, mini
     assert verdict_of(claimed(table, now, (9.0, 9.0), minimum)).kind == kind
 
 
-def case(name, lower, upper):
-    ends = {"upper": upper, "lower": lower}
-    claims = [SimpleNamespace(end=end, value=value, log=None) for end, value in ends.items()]
-    target = SimpleNamespace(quantity="epsilon")
-    return name, Ends(SimpleNamespace(content=SimpleNamespace(target=target)), claims)  # type: ignore[arg-type]
-
-
-def test_what_a_verdict_says():
-    target = parse(changed(target={"at_most": 0.5}), where="t").target
-    small, big = case("now", 0.1, 0.2000001), case("minimum batch", 0.3000009, 0.6000001)
-
-    def words(*cases):
-        return judged(target, cases).words
-
-    assert words(small) == "eps <= 0.200001 (now), wanted at most 0.5"
-    assert words(small, big) == (
-        "eps <= 0.600001 (minimum batch), and eps >= 0.3; wanted at most 0.5"
-    )
-    assert words(small, case("minimum batch", 0.25, None)) == (
-        "no finite upper end (minimum batch), and eps >= 0.25; wanted at most 0.5"
-    )
-    far = case("now", 0.7000009, 0.8), case("minimum batch", 0.9000009, None)
-    assert words(*far) == "eps >= 0.9 (minimum batch), wanted at most 0.5"
-    assert [judged(target, [one]).title for one in (small, big, far[0])] == [
-        "Target met",
-        "Target not shown to be met",
-        "Target missed",
-    ]
-
-
 def test_no_limit_no_verdict():
     assert verdict_of(certified(TABLE)) is None
-
-
-def test_limits_are_checked():
-    for target, words in (
-        ({"at_most": 0.0}, "target.at_most = 0.0: wanted a finite number > 0"),
-        ({"at_most": "1"}, "target.at_most = '1'"),
-        ({"delta": None, "epsilon": 1.0, "at_most": 1.5}, "target.at_most = 1.5"),
-    ):
-        with pytest.raises(ParameterError, match="at_most") as error:
-            parse(changed(target=target), where="t.toml")
-        assert words in str(error.value)
-
-
-def test_a_certificate_without_a_limit_says_what_it_said_before():
-    target = parse(TABLE, where="t.toml").target
-    assert target.model_dump() == {"delta": 1e-4, "epsilon": None}
-    limited = parse(changed(target={"at_most": 1.0}), where="t.toml").target
-    assert limited.model_dump() == {"delta": 1e-4, "epsilon": None, "at_most": 1.0}
-
-
-def test_names_are_checked():
-    assert check_names("no-warn", ["large-eps"]) == {"large-eps"}
-    with pytest.raises(ParameterError, match="no-warn = 'large': wanted one of target-missed"):
-        check_names("no-warn", ["large"])
-    assert set(BY_DEFAULT) < set(NAMES)
 
 
 def test_the_guide_lists_them_all():
@@ -254,37 +196,3 @@ def test_warnings_go_to_stderr_and_can_be_switched_off(tmp_path):
         *["t.toml)"] * 4,
         *["u.toml)"] * 4,
     ]
-
-
-def test_the_account_says_whether_the_target_is_met(tmp_path):
-    path = tmp_path / "t.toml"
-    path.write_text(TOML.replace("at_most = 0.5", "at_most = 8"))
-    args = ["account", path, "--output", tmp_path / "o"]
-    result = run(*args)
-    assert result.exit_code == 0
-    assert "target met: eps <= " in result.stdout
-    path.write_text(TOML)
-    result = run(*args)
-    assert result.exit_code == 0
-    assert "target missed: eps >= " in result.stdout
-    path.write_text(TOML.replace("at_most = 0.5\n", ""))
-    assert "target m" not in run(*args).stdout
-
-
-def test_a_run_warns_too(tmp_path):
-    path, data = tmp_path / "t.toml", tmp_path / "d.csv"
-    path.write_text(TOML + '[data]\ncolumn = "x"\ndomain = ["a", "b"]\n')
-    data.write_text("x\n" + "a\n" * 30)
-    args = ["run", path, "--input", data, "--output", tmp_path / "e.csv", "--json"]
-    result = run(*args)
-    assert result.exit_code == 0, result.stderr
-    found = [line for line in result.stderr.splitlines() if line.startswith("warning[")]
-    assert [line[8:].split("]")[0] for line in found] == [
-        "target-missed",
-        "large-eps",
-        "no-minimum-batch",
-        "fewer-rows",
-    ]
-    assert "30 users have a value, of 300 expected" in found[-1]
-    quiet = run(*args, "--no-warn", "all")
-    assert "warning[" not in quiet.stderr

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.deployment import load
 from shuffledp.deployment.files import tomllib
 from shuffledp.deployment.text import deployment_text, given_only
-from shuffledp.errors import ParameterError
 
 TABLES = {
     "title": "t",
@@ -60,52 +58,6 @@ def test_mechanisms_come_back(source):
     assert found["title"] == "\U0001f600"
 
 
-@pytest.mark.parametrize("title", ["", "   ", "two\\nlines", "a\\u2028b"])
-def test_a_title_is_a_line(tmp_path, title):
-    path = tmp_path / "d.toml"
-    path.write_text(TEXT.format(title=title, randomizer=RR, data="").strip())
-    done = call("account", path, "--output", tmp_path)
-    assert done.exit_code == 2
-    assert "title = " in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.toml"]
-
-
-@pytest.mark.parametrize(
-    ("randomizer", "data", "words"),
-    [
-        (RR, 'domain = ["a", "b", "a"]', "data.domain = 'a': wanted every item once"),
-        (RR, "domain = [1, 2, 1]", "data.domain = 1: wanted every item once"),
-        (RR, 'domain = ["a"]', "1 items"),
-        (RR, 'domain = ["a", "b"]', "wanted 3 items"),
-        (RR, 'domain = ["a", "b", "c"]\nnulls = "category"', "'4 items': wanted 3 items"),
-        ('name = "laplace"\neps0 = 1.0', 'domain = ["a", "b"]', "no domain"),
-        ('name = "balcer-et-al"\nblankets = 2', 'domain = ["a", "b", "c"]', "wanted 2 items"),
-    ],
-)
-def test_account_refuses_a_domain_that_run_would(tmp_path, randomizer, data, words):
-    path = tmp_path / "d.toml"
-    path.write_text(TEXT.format(title="t", randomizer=randomizer, data=data))
-    (tmp_path / "x.csv").write_text("x\na\nb\n")
-    for command in (
-        ("account", path, "--output", tmp_path),
-        ("run", path, "--input", tmp_path / "x.csv", "--output", tmp_path / "e.csv"),
-    ):
-        done = call(*command)
-        assert done.exit_code == 2
-        assert words in done.stderr
-        assert done.stderr.count("\n") == 1
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.toml", "x.csv"]
-
-
-def test_a_domain_of_two_columns_is_checked_too(tmp_path):
-    path = tmp_path / "d.toml"
-    text = TEXT.format(title="t", randomizer=RR, data="").split("[data]")[0]
-    path.write_text(text + '[[data.columns]]\ncolumn = "x"\ndomain = ["a", "a"]\n')
-    with pytest.raises(ParameterError, match="every item once"):
-        load(path)
-
-
 @pytest.mark.parametrize("mark", [pytest.param("", marks=pytest.mark.long), "\ufeff"])
 def test_a_byte_order_mark_is_passed_over_everywhere(tmp_path, mark):
     """A matrix by --matrix, by Channel.from_csv, and a certificate."""
@@ -124,63 +76,3 @@ def test_a_byte_order_mark_is_passed_over_everywhere(tmp_path, mark):
     path.write_text(mark + path.read_text(encoding="utf-8"), encoding="utf-8")
     checked = call("verify", path, "--deployment", tmp_path / "d.toml")
     assert checked.exit_code == 0, checked.output
-
-
-HEX = "0x" + "f" * 5_000
-
-
-@pytest.mark.parametrize("command", ["account", "run"])
-def test_integers_that_python_does_not_read_are_one_line(tmp_path, capsys, command):
-    path = tmp_path / "d.toml"
-    path.write_text(f"[population]\nusers = {'1' * 5_000}\n")
-    more = ["--input", "in.csv", "--output", "e.csv"] if command == "run" else []
-    with pytest.raises(SystemExit) as stop:
-        main.main([command, str(path), *more])
-    assert stop.value.code == 2
-    found = capsys.readouterr().err
-    assert found.count("\n") == 1
-    assert "not valid TOML" in found
-
-
-def test_an_integer_too_long_to_be_written_is_shown():
-    with pytest.raises(ParameterError, match="n = 0xfff"):
-        sd.shuffle(sd.KRR(k=5, eps0=1.0), n=int(HEX, 16))
-    with pytest.raises(ParameterError, match="matrix = a list with an integer too long"):
-        sd.Channel(matrix=[[int(HEX, 16), 0], [0, 1]])
-
-
-@pytest.mark.parametrize("name", ["channel", "extremal"])
-def test_a_matrix_of_what_is_no_float_is_one_line(tmp_path, capsys, name):
-    key, number = ("matrix" if name == "channel" else "pattern"), f"1{'0' * 400}"
-    more = {} if name == "channel" else {"eps0": 1.0}
-    eps0 = [word for pair in more.items() for word in (f"--{pair[0]}", str(pair[1]))]
-    rows = f"[[{number}, 0], [0, 1]]"
-    (tmp_path / "m.json").write_text(rows)
-    table = json.dumps({"name": name, key: [[int(number), 0], [0, 1]], **more})
-    text = f"title = 't'\n[population]\nusers = 9\n[randomizer]\nname = '{name}'\n{key} = {rows}\n"
-    text += "".join(f"{key} = {value}\n" for key, value in more.items())
-    (tmp_path / "d.toml").write_text(f"{text}[target]\ndelta = 1e-6\n")
-    asked = ["-n", "100", "--delta", "1e-6"]
-    for words in (
-        ["account", str(tmp_path / "d.toml")],
-        ["epsilon", name, f"--{key}", str(tmp_path / "m.json"), *eps0, *asked],
-        ["epsilon", "poisson-subsample", "--randomizer", table, "--rate", "0.5", *asked],
-    ):
-        with pytest.raises(SystemExit) as stop:
-            main.main(words)
-        assert stop.value.code == 2
-        found = capsys.readouterr().err
-        assert found.count("\n") == 1
-        assert f"{key} = [[1000" in found
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "values"),
-    [
-        (sd.GaussianBall(d=2, sigma=1.0), [[10**400, 0]]),
-        (sd.PCKVGRR(domain=4, s=1, eps0=1.0), [[[10**400, 0]]]),
-    ],
-)
-def test_values_that_are_no_floats_are_refused(mechanism, values):
-    with pytest.raises(ParameterError, match="values"):
-        mechanism.randomize(values)

@@ -83,38 +83,3 @@ def test_a_deployment_runs_with_run_alone(tmp_path):
     files = ["--input", tmp_path / "v.csv", "--output", tmp_path / "o.csv"]
     alone("run", ["run", tmp_path / "d.toml", *files])
     assert (tmp_path / "o.csv").exists()
-
-
-def test_no_hint_needs_an_index_to_have_us():
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.py")]
-    sources = [*pages, *ROOT.glob("src/**/*.py")]
-    for path in sources:
-        assert "install 'shuffledp" not in path.read_text(encoding="utf-8"), path
-
-
-def test_estimates_from_reports_need_no_duckdb(tmp_path):
-    code = (
-        "import numpy as np, shuffledp as sd\n"
-        "from shuffledp.protocol import write_reports\n"
-        "reports = np.zeros(9, np.uint8)\n"
-        "mechanism = sd.KRR(k=3, eps0=1.0)\n"
-        f"write_reports({str(tmp_path / 'r.parquet')!r}, iter([reports]), mechanism, None)\n"
-    )
-    code = ALONE.format(blocked=["duckdb"]).rpartition("from shuffledp.cli")[0] + code
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
-    words = [sys.executable, "-c", ALONE.format(blocked=["duckdb"])]
-    done = subprocess.run(
-        [*words, "run", "--from-reports", str(tmp_path / "r.parquet")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout.count("\n")) == (0, 4), done.stderr
-    (tmp_path / "d.toml").write_text(
-        'title = "t"\n[population]\nusers = 9\n[randomizer]\nname = "k-rr"\nk = 3\neps0 = 2.0\n'
-        '[target]\ndelta = 1e-4\n[data]\ncolumn = "v"\n'
-    )
-    words += ["run", str(tmp_path / "d.toml"), "--input", "x.csv", "--output"]
-    done = subprocess.run(
-        [*words, str(tmp_path / "e.csv")], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "duckdb" in done.stderr.lower()

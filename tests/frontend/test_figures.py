@@ -105,3 +105,19 @@ def test_estimates_keep_the_order_of_the_domain_where_all_are_shown(estimates, s
     draw_estimates(axes, rows_of(estimates), title="t", n=100)
     assert [label.get_text() for label in axes.get_xticklabels()] == shown
     assert ("not shown" in axes.get_xlabel()) == (len(estimates) > len(shown))
+
+
+# A letter without a glyph: it is said, and is no warning.
+PRIVATE = "\N{GOTHIC LETTER AHSA}\uf8f0"
+TITLES = ["costs $5, not $6", r"$\\frac$ and $\frac$", "a_b^c {x} 50%", "Größe, δ ≤ ε₀", PRIVATE]
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("title", TITLES)
+def test_titles_are_drawn_as_they_are_written(tmp_path, title, kind):
+    """Dollars are no formula."""
+    found = accounted(json.dumps({**TABLE, "title": title}))
+    figure = plots.account_figure([found], [curve_of(found, lower=0.5)], labels=[title])
+    path = tmp_path / f"x.{kind}"
+    assert plots.write(figure, path, kind) == (PRIVATE if title == PRIVATE else "")
+    assert path.stat().st_size > 1000

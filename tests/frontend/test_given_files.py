@@ -22,17 +22,6 @@ eps0 = 1.0
 [target]
 delta = 1e-6
 """
-CROWD = """
-title = "Two"
-[[group]]
-users = 1000
-randomizer = { name = "k-rr", k = 3, eps0 = 1.0 }
-[[group]]
-users = 1000
-randomizer = { name = "k-rr", k = 3, eps0 = 1.5 }
-[target]
-delta = 1e-6
-"""
 
 
 def shuffledp(*words, given=None):
@@ -110,36 +99,6 @@ def test_several_certificates_are_verified_and_the_worst_decides(folder, tmp_pat
 def test_what_fails_outweighs_what_is_open():
     said = [SimpleNamespace(verdict=words) for words in ("holds", "undecided", "does not hold")]
     assert [files._status(said[:k]) for k in (1, 2, 3)] == [0, 3, 1]
-
-
-@pytest.mark.parametrize(
-    ("words", "given", "said"),
-    [
-        (["account", "{}/deeper/none"], None, "no such file"),
-        (["account", "{}/deeper/*.md"], None, "no file; wanted a pattern that at least one"),
-        (["verify", "{}"], None, "no file; wanted a folder with at least one certificate"),
-        (["account", "-", "-"], "", "standard input (-) is given 2 times: wanted once"),
-        (["account", "-"], "x = ", "standard input: not valid TOML"),
-        (["account", "-"], "", "standard input: "),
-        (["verify", "-"], "{", "standard input: not valid JSON"),
-        (["verify", "{}/a.toml", "{}/b.toml", "--table", "t"], None, "wanted with one certificate"),
-        (
-            ["account", "{}", "{}/../crowd.toml", "--plot", "p.png"],
-            None,
-            "plot: wanted one file",
-        ),
-    ],
-)
-def test_what_is_wrong_is_one_line(folder, tmp_path, words, given, said):
-    (tmp_path / "crowd.toml").write_text(CROWD)
-    before = sorted(tmp_path.rglob("*"))
-    done = shuffledp(*(word.replace("{}", str(folder)) for word in words), given=given)
-    assert done.exit_code == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert done.stdout == ""
-    assert "/shuffledp-" not in done.stderr
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_standard_input_has_a_limit_and_is_no_terminal(monkeypatch):

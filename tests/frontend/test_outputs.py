@@ -302,16 +302,6 @@ def test_a_link_is_followed_and_stays(place):
     assert sorted(p.name for p in Path("there").iterdir()) == ["real.csv", "real.json"]
 
 
-def test_dev_stdout_keeps_its_link(place):
-    """As root, in a process of its own: /dev/stdout is a link in a folder one may write to."""
-    before = os.lstat("/dev/stdout")
-    command = [sys.executable, "-m", "shuffledp", *RUN, "--output", "/dev/stdout"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "not an ordinary file" in done.stderr
-    assert os.lstat("/dev/stdout").st_ino == before.st_ino
-
-
 # ---------------------------------------------------------------------- the rule as a function
 
 

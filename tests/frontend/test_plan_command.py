@@ -6,7 +6,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from frontend.test_verify_all import TABLES
+from frontend.test_certificates import TABLES
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp import ParameterError
 from shuffledp.cli import main
@@ -77,56 +77,6 @@ def test_sets_of_items_a_picture_and_json(tmp_path):
     assert b"wheel" in picture.read_bytes() or b"<svg" in picture.read_bytes()
 
 
-def test_where_nothing_meets_the_target_it_is_said_and_no_file_written(tmp_path):
-    asked = ["--values", 3, "--epsilon", 1e-4, "--delta", 1e-12, "-n", 2, "--most-bits", 2]
-    result = run("frequencies", *asked, "-o", tmp_path / "d.toml")
-    assert result.exit_code == 0
-    assert "no mechanism meets the target" in result.stdout
-    assert all(len(line) <= 80 for line in result.stdout.splitlines())
-    assert list(tmp_path.iterdir()) == []
-
-
-BAD = [
-    (["histogram"], "mechanism = 'histogram': wanted"),
-    (["frequencies"], "'--values'"),
-    (["frequencies", "--values", 1], "values = 1"),
-    (["frequencies", "--values", 5, "--items", 6], "items = 6"),
-    (["mean", "--low", 1, "--high", 1], "high = 1.0"),
-    (["frequencies", "--values", 5, "--low", 1], "No such option"),
-]
-
-
-@pytest.mark.parametrize(("task", "message"), BAD)
-def test_a_bad_task_is_one_line(task, message):
-    result = run(*task, *ASKED, "--epsilon", 1)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ([], "epsilon is missing"),
-        (["--epsilon", 0], "epsilon = 0.0"),
-        (["--epsilon", 1, "-n", 2.5], "population.users = 2.5"),
-        (["--epsilon", 1, "--minimum-batch", 10**6], "population.minimum_batch = 1000000"),
-        (["--epsilon", 1, "--participation", "85%"], "participation = '85%': wanted a number"),
-        (["--epsilon", 1, "--delta", 1], "delta = 1.0"),
-        (["--epsilon", 1, "--rounds", 1.5], "rounds = 1.5"),
-        (["--epsilon", 1, "--most-bits", 0], "limit = 0"),
-        (["--epsilon", 1, "--most-eps0", -1], "local = -1.0"),
-        (["--epsilon", 1, "--plot", "p.gif"], "plot = 'p.gif'"),
-    ],
-)
-def test_what_is_wrong_is_one_line(tmp_path, more, message):
-    result = run("frequencies", "--values", 5, *ASKED, *more, "-o", tmp_path / "d.toml")
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 # ------------------------------------------------------------------------ one mechanism, as given
 
 
@@ -157,25 +107,6 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path):
         assert result.stderr.count("\n") == 1
     assert there.read_text() == "mine"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["d.toml", "f", "l.toml"]
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (KRR[:-2], "delta is missing"),
-        ([*KRR[:5], "--delta", "1e-6"], "n is missing: wanted -n"),
-        ([*KRR, "--minimum-batch", 2000], "population.minimum_batch = 2000: wanted at most"),
-        ([*KRR, "--rounds", 0], "accounting.rounds = 0"),
-        ([*KRR, "--most-bits", 3], "most_bits = 3: wanted none with a mechanism"),
-        ([*KRR[:2], 1, *KRR[3:]], "k = 1"),
-    ],
-)
-def test_what_account_would_refuse_is_refused(tmp_path, args, message):
-    result = run(*args, "-o", tmp_path / "d.toml")
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
 
 
 # --------------------------------------------------------------------------------- what it writes

@@ -3,7 +3,6 @@
 import base64
 import functools
 import hashlib
-import html as escapes
 import json
 import re
 from dataclasses import replace
@@ -339,74 +338,6 @@ def test_no_verdict_that_was_not_computed(one):
     assert "UNDECIDED: 1 of 2 claims could not be decided" in text(
         Verified([good, open_], [], "it")
     )
-
-
-def test_verify_with_the_account(tmp_path):
-    path = tmp_path / "t.toml"
-    path.write_text(
-        'title = "A test"\n[population]\nusers = 50\n[randomizer]\nname = "binary-rr"\n'
-        "eps0 = 1.0\n[target]\ndelta = 1e-3\n"
-    )
-    args = ["account", path, "--json", "--report", tmp_path / "r.html", "--verify"]
-    args += ["--no-warn", "no-minimum-batch"]
-    result = CliRunner().invoke(main, [str(a) for a in args])
-    assert result.exit_code == 0, result.stderr
-    assert result.stderr == ""
-    text = Page((tmp_path / "r.html").read_text("utf-8")).text
-    assert re.search(r"VERIFIED: all \d+ claims hold, says shuffledp verify .*, python-flint", text)
-    assert "Switched off, whether they applied or not: no-minimum-batch." in text
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.html", "t.toml"]
-    shown = json.loads(result.stdout)
-    assert hashlib.sha256(result.stdout.encode()).hexdigest() in text
-    assert shown["deployment"]["sha256"] in text
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (
-            ["--report", "r.txt"],
-            "report = 'r.txt': wanted a file name ending in .html",
-        ),
-        (["--report", "t.toml"], "report = 't.toml'"),
-        (["--report", "o/t.certificate.json"], "report = "),
-        (["--report", "r.md", "--report", "./r.md"], "wanted another name"),
-        (["--no-warn", "nothing"], "no-warn = 'nothing': wanted one of target-missed"),
-        (["--report", "nowhere/r.html"], "report = 'nowhere/r.html'"),
-    ],
-)
-def test_bad_options_are_one_line_and_nothing_is_written(args, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.toml").write_text(
-        'title = "A test"\n[population]\nusers = 50\n[randomizer]\nname = "binary-rr"\n'
-        "eps0 = 1.0\n[target]\ndelta = 1e-3\n"
-    )
-    before = (tmp_path / "t.toml").read_bytes()
-    result = CliRunner().invoke(main, ["account", "t.toml", "--output", "o", *args])
-    assert result.exit_code == 2
-    assert result.stderr.count("\n") == 1
-    assert message in result.stderr
-    assert (tmp_path / "t.toml").read_bytes() == before
-    assert not list(tmp_path.glob("**/*.html")) + list(tmp_path.glob("**/*.json"))
-
-
-def test_the_report_of_a_crowd_says_whether_the_limit_is_met(tmp_path):
-    path, html = tmp_path / "c.toml", tmp_path / "r.html"
-    path.write_text(
-        'title = "c"\n[[group]]\nusers = 20\nrandomizer = { name = "binary-rr", eps0 = 1.0 }\n'
-        "[target]\ndelta = 1e-3\nat_most = 0.01\n"
-    )
-    args = ["--report", str(html), "--output", str(tmp_path)]
-    result = CliRunner().invoke(main, ["account", str(path), *args])
-    assert result.exit_code == 0, result.output
-    assert "target missed: eps >= " in result.stdout
-    assert "warning[target-missed]: eps >= " in result.stderr
-    said = html.read_text(encoding="utf-8")
-    assert "Target missed" in said
-    assert "a crowd's file has no minimum batch" in escapes.unescape(said)
-    assert sorted(one.name for one in tmp_path.iterdir()) == [
-        "c.certificate.json", "c.toml", "r.html",
-    ]  # fmt: skip
 
 
 # --------------------------------------------------------------------------------- the figure

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import shuffledp as sd
-from frontend.test_verify_all import TABLES
+from frontend.test_certificates import TABLES
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp.amplification.rounds import NO_SINGLE_PAIR
 from shuffledp.certificate import issue

@@ -118,28 +118,6 @@ def test_noise_on_sums_is_what_the_command_line_says():
     assert written.added.model_dump() == noise.to_dict()
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"view": "all"}, "'all' is not one of 'messages', 'sums'"),
-        ({"ones": "2"}, "view = 'messages': wanted \"sums\""),
-        ({"added": "discrete-laplace:2"}, "view = 'messages': wanted \"sums\""),
-        ({"view": "sums", "added": "laplace"}, "added = 'laplace': wanted KIND:SCALE"),
-        ({"view": "sums", "added": "discrete-laplace:0"}, "added.scale = 0"),
-        ({"view": "sums", "ones": "9"}, "ones = 9"),
-        ({"view": "sums", "analysis": "clone"}, "analysis = 'clone'"),
-        ({"view": "sums", "trust": "published"}, "trust = 'published'"),
-        ({"view": "sums", "relation": "none"}, "relation = 'none'"),
-        ({"view": "sums", "mechanism": "generic", "d": ""}, "view = 'sums'"),
-    ],
-)
-def test_of_sums_what_is_refused_is_a_line(change, words):
-    full = {"mechanism": "rappor", "d": "8", "eps0": "2", "n": "40", "delta": "1e-3"}
-    found = reply("epsilon", {key: v for key, v in (full | change).items() if v})
-    assert 400 <= found[0] < 500, found
-    assert words in found[1]["error"]
-
-
 def test_a_curve_of_sums_is_of_sums():
     full = {"mechanism": "binary-rr", "eps0": "2", "n": "30", "delta": "1e-3", "view": "sums"}
     rows = reply("curve", full | {"points": "3"})[1]["rows"]

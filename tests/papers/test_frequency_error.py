@@ -38,10 +38,3 @@ def test_the_dummies_are_the_fewest():
         bound = sd.shuffle(rated, n=n).delta(epsilon=1.0)
         assert (bound.upper <= 1e-8) is meets
         assert (bound.lower > 1e-8) is not meets
-
-
-def test_the_mean_over_items_depends_on_no_data():
-    shares = (0.5, 0.3, 0.2, 0.0)
-    for r in (sd.KRR(k=4, eps0=2.0), sd.OUE(d=4, eps0=2.0), sd.SubsetSelection(d=4, eps0=1.0)):
-        mean = sum(r.variance(f) for f in shares) / 4
-        assert mean == pytest.approx(r.variance(0.25), rel=1e-12)

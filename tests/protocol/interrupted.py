@@ -1,10 +1,8 @@
-"""Run a command, and do something to it at its n-th operation on files: moments that a slow
-machine does not move.
+"""Run a command, and end it at its n-th operation on files: moments that no slow machine moves.
 
-``python interrupted.py FOLDER N WHAT WORD ...`` with the words of the command line: files are
-written to FOLDER, and WHAT is the number of a signal that the process sends itself, or
-"read-only", which takes away the right to write there; of root, who may always, it makes nobody.
-N = 0: nothing happens. The last line on stdout is the number of operations.
+``python interrupted.py FOLDER N SIGNAL WORD ...`` with the words of the command line: files are
+written to FOLDER, and the process sends itself the signal. N = 0: nothing happens. The last line on
+stdout is the number of operations.
 """
 
 import os
@@ -17,14 +15,13 @@ from shuffledp.cli import main
 from shuffledp.protocol.shuffler import Shuffler
 
 FILES = {"open", "os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "shutil.rmtree"}
-NOBODY = 65534
 
 
 class Moments:
     """Counts operations on the folder's files, blocks spilled and batches written."""
 
-    def __init__(self, folder, at, what):
-        self.folder, self.at, self.what = str(folder), at, what
+    def __init__(self, folder, at, number):
+        self.folder, self.at, self.number = str(folder), at, number
         self.seen, self.armed = 0, False
 
     def pass_one(self):
@@ -34,10 +31,7 @@ class Moments:
         self.seen += 1
         if self.seen != self.at:
             return
-        if self.what == "read-only":
-            Path(self.folder).chmod(0o555)
-        else:
-            os.kill(os.getpid(), int(self.what))
+        os.kill(os.getpid(), self.number)
 
     def heard(self, event, arguments):
         """An audit hook."""
@@ -65,16 +59,10 @@ def run(words):
 
 
 if __name__ == "__main__":
-    folder, at, what, *words = sys.argv[1:]
-    moments = Moments(Path(folder).resolve(), int(at), what)
+    folder, at, number, *words = sys.argv[1:]
+    moments = Moments(Path(folder).resolve(), int(at), int(number))
     moments.before(Shuffler, "_spill")
     moments.before(pq.ParquetWriter, "write_table")
-    if what == "read-only" and os.geteuid() == 0:
-        # What is imported is so before: nobody may not be able to read it.
-        few = [word.replace("in.parquet", "few.parquet") for word in words]
-        run([word.replace("out/", "warm/") for word in few])
-        os.setegid(NOBODY)
-        os.seteuid(NOBODY)
     sys.addaudithook(moments.heard)
     moments.armed = True
     code = run(words)

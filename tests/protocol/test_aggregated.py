@@ -12,7 +12,7 @@ from scipy.stats import binom, chi2
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import ParameterError
 from shuffledp.protocol.aggregated import AroundNoise, aggregated, draw
 from shuffledp.protocol.questions import Asked, question
 from shuffledp.randomizers.duchi import BitMean
@@ -158,29 +158,6 @@ def test_estimates_have_the_mean_and_the_variance_that_are_printed(mechanism):
     assert np.all(stated > 2.0 * np.square(bare.noise))
 
 
-def test_the_central_mechanism_alone_has_the_intervals_of_its_noise():
-    bit = sd.Channel(((1.0, 0.0), (0.0, 1.0)))
-    noise = sd.AddedNoise(kind=LAPLACE, scale=3.0)
-    wanted = aggregated(
-        question(bit, {}, Asked()), sd.shuffle(bit, 50, view="sums", added=noise).seen
-    )
-    answer = wanted.answer(Aggregate(50, np.array([18.0, 32.0])), 50)
-    assert list(answer.estimates) == pytest.approx([0.36, 0.64])
-    assert answer.noise == pytest.approx(math.sqrt(IntegerNoise(LAPLACE, 3.0).variance) / 50)
-    low, high = answer.interval(confidence=0.9)
-    law = masses(LAPLACE, 3.0, 200)
-    # Of 32 the least m with P(m + Z >= 32) >= 5 %: law[200 + k] is P(Z = k).
-    far = next(k for k in range(200) if law[200 + k :].sum() < 0.05) - 1
-    assert low == pytest.approx([(18 - far) / 50, (32 - far) / 50])
-    assert high == pytest.approx([(18 + far) / 50, (32 + far) / 50])
-    for rows in (((0.5, 0.5), (0.9, 0.1), (0.2, 0.8)), ((0.3, 0.7), (0.9, 0.1))):
-        other = sd.Channel(rows)
-        with pytest.raises(NotCertified, match="two inputs"):
-            aggregated(
-                question(other, {}, Asked()), sd.shuffle(other, 9, view="sums", added=noise).seen
-            )
-
-
 def test_each_sum_has_noise_of_its_own_and_nothing_else_is_released():
     noise = sd.AddedNoise(kind=GAUSSIAN, scale=50.0)
     unary = sd.RAPPOR(d=40, eps0=2.0)
@@ -259,20 +236,3 @@ def test_run_adds_the_noise_and_its_certificate_is_verified(tmp_path):
     assert told.exit_code == 0, told.output
     repeated = run("run", path, "--input", values, "--simulate", "20")
     assert repeated.exit_code == 0, repeated.output
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (('domain = ["no", "yes"]', "hashed = true"), "data.hashed"),
-        (('domain = ["no", "yes"]', "moments = 2"), "data.moments"),
-        (('name = "binary-rr"\neps0 = 1.0\n[added]\nkind = "discrete-laplace"\nscale = 2.5',
-          'name = "gaussian"\nsigma = 2.0'), "data: wanted no such table"),
-    ],
-)  # fmt: skip
-def test_files_that_cannot_be_run_are_refused_in_a_line(tmp_path, change, words):
-    path = tmp_path / "votes.toml"
-    path.write_text(FILE.replace(*change))
-    done = run("run", path, "--input", tmp_path / "x.csv", "--output", tmp_path / "y.csv")
-    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-    assert words in done.stderr

@@ -134,14 +134,6 @@ def test_every_other_one_bad_takes_no_longer(tmp_path):
     assert times[1] < 20.0 * times[0] + 0.2
 
 
-def test_a_column_of_another_type_is_left_out_whole(tmp_path):
-    mechanism = sd.KRR(k=5, eps0=1.0)
-    write_reports(tmp_path / "r.parquet", iter([np.zeros(100_000)]), mechanism, None)
-    start = time.process_time()
-    assert read_reports(tmp_path / "r.parquet").refused == 100_000
-    assert time.process_time() - start < 1.0
-
-
 RR = {"name": "k-rr", "k": 2, "eps0": 1.0}
 TWO = {"name": "joint", "randomizers": [RR, RR]}
 

@@ -3,7 +3,6 @@
 import datetime as dt
 import time
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -144,26 +143,6 @@ def test_times_are_numbers_and_text(unit, zone):
     assert text.encode(rows, THREE).values.tolist() == [1]
 
 
-def test_dates_are_seconds_as_well():
-    mechanism = sd.Laplace(eps0=1.0, low=0.0, high=2.0**31)
-    days = [dt.date(1970, 1, 2), dt.date(2024, 1, 31)]
-    early = pa.array([dt.datetime.fromisoformat("1969-12-31T23:59:59.500000")])
-    text = Column(name="x", type="text", domain=("1969-12-31T23:59:59", "a", "b"))
-    assert text.encode(early, THREE).values.tolist() == [0]
-    for kind in (pa.date32(), pa.date64(), pa.timestamp("s")):
-        rows = pa.array(days).cast(kind)
-        found = Column(name="x", type="number").encode(rows, mechanism)
-        assert found.values.tolist() == [86_400.0, 1_706_659_200.0]
-
-
-@pytest.mark.parametrize("domain", [("false", "true", "x"), (0, 1, 2)])
-def test_booleans_need_no_type(domain):
-    """There is one way to write them, as text and as whole numbers."""
-    rows = pa.array([True, None, False])
-    found = Column(name="x", domain=domain, nulls="drop").encode(rows, THREE)
-    assert (found.values.tolist(), found.nulls) == ([1, 0], 1)
-
-
 @pytest.mark.parametrize(
     ("rows", "settings", "word"),
     [
@@ -237,13 +216,3 @@ def test_domain_and_mechanism_have_to_fit():
         Column(name="x", domain=("a", "b", "c")).check(FOUR)
     with pytest.raises(ParameterError, match="wanted no domain"):
         Column(name="x", domain=("a", "b", "c")).check(NUMBER)
-
-
-def test_empty_batches():
-    column = Column(name="x", domain=("a", "b", "c"))
-    assert column.encode(pa.array([], type=pa.string()), THREE).values.size == 0
-    assert Column(name="x").encode(pa.array([], type=pa.int32()), NUMBER).values.size == 0
-    assert np.array_equal(
-        Column(name="x", domain=("a", "b", "c"), nulls="drop").encode(pa.nulls(3), THREE).values,
-        [],
-    )

@@ -1,7 +1,6 @@
 """Engines: the same job gives the same sums, reports travel through files unharmed."""
 
 import dataclasses
-import gzip
 import math
 import subprocess
 import sys
@@ -239,15 +238,6 @@ def test_files_that_cannot_be_read(name, content, word, tmp_path):
         DuckEngine(path).run(job, Settings())
 
 
-def test_a_parquet_file_cut_in_the_middle(files, tmp_path):
-    whole = (files / "x.parquet").read_bytes()
-    path = tmp_path / "cut.parquet"
-    path.write_bytes(whole[: len(whole) // 2])
-    job = Job(MECHANISMS[0].to_dict(), Column(name="x"))
-    with pytest.raises(ParameterError, match="input ="):
-        DuckEngine(path).run(job, Settings())
-
-
 def test_mixed_types_and_missing_columns(tmp_path):
     path = tmp_path / "mixed.csv"
     path.write_text("x\n1\nmany\n3\n", encoding="utf-8")
@@ -258,11 +248,6 @@ def test_mixed_types_and_missing_columns(tmp_path):
     for engine in (DuckEngine(path), ArrayEngine({"x": [1]})):
         with pytest.raises(ParameterError, match="column = 'y"):
             engine.run(other, Settings())
-
-
-def test_odd_column_names(files):
-    job = Job(MECHANISMS[0].to_dict(), Column(name="odd name"), seed=1)
-    assert DuckEngine(files / "x.parquet").run(job, Settings()).count == ROWS
 
 
 def test_no_rows_give_an_error_not_a_nan():
@@ -353,28 +338,6 @@ def whole_numbers(path, rows, size, *, groups=True):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("engine", ["DuckEngine"])
-@pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
-def test_reading_holds_no_column(engine, name, tmp_path):
-    """Ten times the rows, at most 64 MB more; the column would be 144 MB, or more as text.
-
-    Buffers fill up with the first rows: 33 MB between 0.2 and 2 million rows of CSV.
-    """
-    size = 10**5 if name == "x.csv" else 10**6
-    found = []
-    for rows in (2 * size, 20 * size):
-        path = whole_numbers(tmp_path / name, rows, size)
-        found.append(
-            resident(f"""
-from shuffledp.protocol.engines import {engine}, Settings
-rows = {engine}({str(path)!r}).arrays(("x",), Settings(memory=128_000_000))
-assert sum(map(len, rows)) == {rows}
-""")
-        )
-    assert found[1] - found[0] < 64
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("memory", "groups"), [(128_000_000, True), (512 << 20, True), (128_000_000, False)]
 )
@@ -395,23 +358,3 @@ assert DuckEngine({str(path)!r}).run(job, settings).aggregate().count == {rows}
         )
     assert 1 / 1.1 < found[1] / found[0] < 1.1, found
     assert found[1] << 20 < memory + (300 << 20)
-
-
-@pytest.mark.long
-def test_compressed_csv_does_not_escape_the_cap(tmp_path):
-    """20 million rows in 47 kB: the number of rows cannot be guessed from the size."""
-    path = tmp_path / "x.csv.gz"
-    with gzip.open(path, "wb") as file:
-        file.write(b"x\n")
-        for _ in range(200):
-            file.write(b"1\n" * 10**5)
-    assert path.stat().st_size < 10**5
-    found = resident(f"""
-import shuffledp as sd
-from shuffledp.protocol import Column, Job
-from shuffledp.protocol.engines import DuckEngine, Settings
-job = Job(sd.KRR(k=50, eps0=4.0).to_dict(), Column(name="x"))
-settings = Settings(memory=128_000_000)
-assert DuckEngine({str(path)!r}).run(job, settings).aggregate().count == 20_000_000
-""")
-    assert found < 300

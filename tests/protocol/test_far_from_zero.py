@@ -1,13 +1,9 @@
 """Values far from 0 have the errors of the same values near it: nothing cancels."""
 
-import csv
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import shuffledp as sd
-from shuffledp.cli import main
 from shuffledp.protocol import Asked, question
 
 OFFSETS = [0.0, 1e3, -1e6, 1e6, 2.0**30]
@@ -56,42 +52,3 @@ def test_means(name, offset):
     near, far = answered(name, 0.0, 0)["mean"], answered(name, offset, 0)["mean"]
     assert abs(far[0] - VALUES.mean() - offset) < 6 * far[1]
     assert far[1:] == pytest.approx(near[1:], rel=0.05, abs=1e-6)
-
-
-DEPLOYMENT = """
-title = "t"
-[population]
-users = 20_000
-[randomizer]
-name = "laplace"
-eps0 = 8.0
-low = 1_000_000
-high = 1_000_010
-[target]
-delta = 1e-6
-[accounting]
-rtol = 0.1
-[data]
-column = "x"
-moments = 2
-"""
-
-
-def test_the_command(tmp_path, monkeypatch):
-    """It said 9.926 +- 0 where the variance is 10.0011."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "d.toml").write_text(DEPLOYMENT)
-    rows = "".join(f"{1_000_000 + i % 11}\n" for i in range(20_000))
-    (tmp_path / "x.csv").write_text("x\n" + rows)
-    words = ["run", "d.toml", "--input", "x.csv", "--output", "e.csv"]
-    assert CliRunner().invoke(main, words).exit_code == 0
-    with (tmp_path / "e.csv").open() as file:
-        found = {row["item"]: row for row in csv.DictReader(file)}
-    value, error = (float(found["variance"][key]) for key in ("estimate", "noise_standard_error"))
-    assert 0.02 < error < 0.2
-    assert abs(value - 10.0011) < 5 * error
-    assert (
-        float(found["variance"]["low"])
-        < 10.0011 + 4 * error
-        < float(found["variance"]["high"]) + 8 * error
-    )

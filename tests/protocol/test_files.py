@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import shuffledp as sd
 from protocol.small_files import CLEAR, SECRET, values_of, written
 from shuffledp.errors import ParameterError
 from shuffledp.protocol import Column, Job
@@ -219,31 +218,3 @@ def test_a_name_close_to_what_was_asked_for_is_said(tmp_path):
     assert "Jane" not in str(refused.value)
     with pytest.raises(ParameterError, match="a number from 1 to 3"):
         values_of(DuckEngine(path, text=TextFormat(header=False)), "x")
-
-
-@pytest.mark.parametrize(
-    ("settings", "word"),
-    [
-        ({"encoding": "klingon"}, "encoding = 'klingon'"),
-        ({"delimiter": ""}, "delimiter"),
-        ({"delimiter": ";;"}, "delimiter"),
-        ({"delimiter": '"'}, "delimiter"),
-        ({"delimiter": "\n"}, "delimiter"),
-    ],
-)
-def test_formats_that_are_none(settings, word):
-    with pytest.raises(ParameterError, match=word):
-        TextFormat(**settings)
-
-
-def test_values_of_csv_are_what_is_wanted_of_them(tmp_path):
-    """Text, whole numbers or numbers: nothing is guessed from the rows."""
-    path = written(tmp_path / "x.csv", "t,w,r\n1,10,0.5\n2,20,-1\n1,10,3e0\n")
-    text = Job(sd.KRR(k=3, eps0=300.0).to_dict(), Column(name="t", domain=("1", "2", "x")))
-    assert DuckEngine(path).run(text, Settings()).aggregate().sums.tolist() == [2, 1, 0]
-    whole = Job(sd.KRR(k=2, eps0=300.0).to_dict(), Column(name="w", domain=(10, 20)))
-    assert DuckEngine(path).run(whole, Settings()).aggregate().sums.tolist() == [2, 1]
-    real = Job(sd.Laplace(eps0=300.0, low=-1.0, high=3.0).to_dict(), Column(name="r"))
-    assert DuckEngine(path).run(real, Settings()).aggregate().sums[0] == pytest.approx(2.5, abs=0.5)
-    with pytest.raises(ParameterError, match=r"column 't', row 2: wanted a whole number"):
-        DuckEngine(path).run(Job(sd.KRR(k=2, eps0=1.0).to_dict(), Column(name="t")), Settings())

@@ -10,7 +10,6 @@ import json
 import os
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -46,7 +45,6 @@ COMMAND = [sys.executable, "-m", "shuffledp", "run", "d.toml", *WORDS]
 INTERRUPTED = Path(__file__).with_name("interrupted.py")
 # Operations in which the files change places and the folder of what is unfinished goes.
 LAST = 12
-NOBODY = 65534
 
 
 @pytest.fixture(scope="module")
@@ -179,24 +177,10 @@ def test_ended_while_files_change_places(place, out, operations, number):
     assert frozenset(FINISHED) in seen
 
 
-def test_nohup_is_not_ended_by_a_hangup(place, out, operations):
-    words = [str(INTERRUPTED), "out", str(operations // 2), str(int(signal.SIGHUP))]
-    command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, *words, "run", "d.toml"]
-    done = subprocess.run([*command, *WORDS], cwd=place, capture_output=True, check=False)
-    assert done.returncode == 0
-    assert finished(out) == FINISHED
-
-
 @pytest.mark.many(1)
 @pytest.mark.parametrize("kilobytes", [0, *random.Random(3).sample(range(1, 1400), 1)])
 def test_a_disk_that_is_full(place, out, kilobytes):
     """Files may grow so far: the reports take 1.5 MB, and what is spilled as much."""
-    check_full(place, out, kilobytes)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kilobytes", random.Random(4).sample(range(1, 1400), 10))
-def test_a_disk_that_is_full_at_ten_moments(place, out, kilobytes):
     check_full(place, out, kilobytes)
 
 
@@ -248,46 +232,3 @@ def call(words):
     with pytest.raises(SystemExit) as stop:
         main.main(words)
     return stop.value.code
-
-
-# As nobody where we are root, who may write everywhere.
-@pytest.fixture
-def theirs(place, out):
-    folders = [out, place / "warm"]
-    folders[1].mkdir()
-    for folder in folders:
-        shutil.chown(folder, NOBODY if os.geteuid() == 0 else None)
-    yield out
-    out.chmod(0o755)
-    subprocess.run(["rm", "-rf", str(folders[1])], check=True)
-
-
-def read_only_from(place, out, at):
-    """The folder becomes read-only at an operation: nothing, all, or what is named is there."""
-    done = interrupted(place, at, "read-only")
-    out.chmod(0o755)
-    found = finished(out)
-    no_order(out)
-    assert done.returncode in {0, 2}, done.stderr
-    some_or_all(out, found)
-    line = [one for one in lines(done.stderr) if "ermission denied" in one]
-    if done.returncode == 0:
-        assert found == FINISHED
-    else:
-        assert len(line) == 1
-        assert "Traceback" not in done.stderr
-        assert all(repr(f"out/{name}") in line[0] for name in found)
-    subprocess.run(["rm", "-rf", *map(str, out.iterdir())], check=True)
-    return found
-
-
-def test_a_folder_that_becomes_read_only(place, theirs, operations):
-    assert read_only_from(place, theirs, operations // 2) == set()
-
-
-@pytest.mark.long
-def test_a_folder_that_becomes_read_only_at_ten_moments(place, theirs, operations):
-    seen = {frozenset(read_only_from(place, theirs, at)) for at in moments(operations, 5)}
-    for at in range(operations - LAST, operations + 1):
-        seen.add(frozenset(read_only_from(place, theirs, at)))
-    assert frozenset(FINISHED) in seen

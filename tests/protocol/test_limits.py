@@ -128,30 +128,6 @@ def test_every_number_of_holders_is_covered(mechanism, n):
             assert math.fsum(law[~inside]) <= (1.0 - confidence) * (1.0 + 1e-9)
 
 
-def test_normal_intervals_would_not_have_covered():
-    """What the law is for: one item of k-RR with 0.9 expected counts of noise."""
-    n, mechanism = 20_000, sd.KRR(k=100, eps0=10.0)
-    counts = np.arange(0.0, 30.0)
-    found = mechanism.estimate(Aggregate(n, counts))
-    law = stats.binom.pmf(counts, n, mechanism.support.other)
-    normal = np.abs(found.frequencies) <= 3.48 * found.standard_errors
-    low, _ = found.interval(confidence=1.0 - 0.0005)
-    assert math.fsum(law[~normal]) > 4 * 0.0005
-    assert math.fsum(law[low > 0.0]) <= 0.0005
-
-
-def test_limits_of_extreme_numbers():
-    for n, eps0 in ((10**15, 0.01), (10**12, 30.0), (10, 300.0), (1, 1e-6)):
-        mechanism = sd.KRR(k=5, eps0=eps0)
-        counts = np.array([0.0, n // 5, n // 2, n])
-        low, high = mechanism.estimate(Aggregate(n, counts)).interval()
-        assert np.all(low <= high)
-        assert np.all(np.isfinite(low) & np.isfinite(high))
-        law = mechanism.support.law(counts, n)
-        low, high = law.ends(1e-9)
-        assert np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
-
-
 @pytest.mark.parametrize("eps0", [1e-140, 1e-100, 1e-14])
 def test_limits_of_what_says_nothing_are_all_there_is(eps0):
     """No number of holders is likelier than another: a division by zero."""
@@ -159,39 +135,6 @@ def test_limits_of_what_says_nothing_are_all_there_is(eps0):
         low, high = mechanism.support.law(np.array([0.0, 400.0, 1000.0]), 1000).ends(0.025)
         assert np.all(low == 0.0)
         assert np.all(high == 1.0)
-
-
-def test_two_hadamard_blocks_do_not_hide_each_other():
-    """Others of the same block are what the noise is made of; their number is not known."""
-    mechanism = sd.HadamardResponse(domain=6, eps0=5.0, blocks=3)
-    values = np.array([0] * 30 + [3] * 60 + [1] * 10)
-    truth = np.bincount(values, minlength=6) / 100
-    missed = 0
-    for seed in range(100):
-        low, high = mechanism.estimate(mechanism.simulate(values, seed=seed)).interval(
-            confidence=0.9, simultaneous=True
-        )
-        missed += bool(np.any((low > truth + 1e-12) | (high < truth - 1e-12)))
-    assert missed <= 10 + 4 * math.sqrt(100 * 0.1 * 0.9)
-
-
-@pytest.mark.parametrize("places", [(0.0, 1.0), (0.5,), (0.0, 0.5, 1.0), (0.9, 1.0)])
-def test_bits_of_different_values_are_covered(places):
-    """Duchi's: binomial limits hold for bits of unequal probabilities."""
-    n, mechanism = 24, sd.Duchi(eps0=3.0, low=-2.0, high=6.0)
-    x = np.array(list(itertools.islice(itertools.cycle(places), n)))
-    base = 1.0 / (math.exp(3.0) + 1.0)
-    law = np.ones(1)
-    for p in base + (1.0 - 2.0 * base) * x:
-        law = np.convolve(law, [1.0 - p, p])
-    mean = -2.0 + 8.0 * float(x.mean())
-    for confidence in (0.8, 0.95, 0.999):
-        missed = 0.0
-        for ones in range(n + 1):
-            bits = np.repeat([0, 1], [n - ones, ones]).astype(np.uint8)
-            low, high = mechanism.estimate(bits).interval(confidence=confidence)
-            missed += law[ones] * (not low - 1e-9 <= mean <= high + 1e-9)
-        assert missed <= 1.0 - confidence
 
 
 def test_hoeffding_ends_at_the_edges():
@@ -244,19 +187,6 @@ def test_bits_on_a_grid_are_covered():
                 law = np.convolve(law, [1.0 - one, one])
             assert law[ends[:, 0] > np.mean(p) + 1e-12].sum() <= tail
             assert law[ends[:, 1] < np.mean(p) - 1e-12].sum() <= tail
-
-
-@pytest.mark.parametrize("n", [40, 200])
-def test_laws_of_fewer_bits_that_are_not_tried_cost_less_than_a_count(n, monkeypatch):
-    tail = 0.49
-    exact = np.array([hoeffding_ends(ones, n, tail) for ones in range(n + 1)])
-    monkeypatch.setattr("shuffledp.statistics.counts._FEWER_BITS", 2)
-    found = np.array([hoeffding_ends(ones, n, tail) for ones in range(n + 1)])
-    more = (exact - found) * n * [1.0, -1.0]
-    assert more.min() >= -1e-12
-    assert 0.0 < more.max() < 1.0
-    if n == 40:
-        assert np.all(missed(found, n) <= tail)
 
 
 def test_only_next_to_the_ends_are_limits_not_binomial():

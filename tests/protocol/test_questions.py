@@ -1,14 +1,8 @@
 """Records, ranges, moments and open domains, as a user types them: right, or refused."""
 
 import csv
-import errno
 import json
 import math
-import os
-import resource
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -184,33 +178,6 @@ def test_run_and_the_collectors_half(place, kind):
             assert float(left[key]) == pytest.approx(float(right[key]), rel=1e-6, abs=1e-9)
 
 
-def test_a_record_says_which_column_a_number_is_about(place):
-    text = JOINT.replace("[[data.columns]]", "[data]\nsimplex = true\n[[data.columns]]", 1)
-    (place / "d.toml").write_text(text, encoding="utf-8")
-    call("run", place / "d.toml", "--input", place / "in.parquet", "--output", place / "e.csv")
-    rows = read(place / "e.csv")
-    about = [(row["column"], row["item"]) for row in rows]
-    assert about[:5] == [("letter", x) for x in ("a", "b", "c", "(other)")] + [("size", "mean")]
-    assert about[5:] == [("code", str(i)) for i in range(3)]
-    for name in ("letter", "code"):
-        post = [float(row["post_processed"]) for row in rows if row["column"] == name]
-        assert sum(post) == pytest.approx(1.0, abs=1e-6)
-    assert rows[4]["post_processed"] == rows[4]["estimate"]
-
-
-@pytest.mark.many(2)
-@pytest.mark.parametrize("kind", FILES)
-def test_unbiased_and_covering_at_their_level(place, kind):
-    """60 runs, all numbers together; number by number in test_questions_alone."""
-    result = call("run", place / f"{kind}.toml", "--input", place / "in.parquet", "--simulate", 60,
-                  "--json")  # fmt: skip
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.output)
-    assert found["largest_bias"] < 4.5
-    assert 0.9 < found["coverage"] < 0.98
-    assert found["measured_rmse"] == pytest.approx(found["stated_rmse"], rel=0.25)
-
-
 def test_reports_of_another_mechanism_are_refused(place, capsys):
     words = ["--input", place / "in.parquet", "--output", place / "e.csv"]
     assert call("run", place / "open.toml", *words, "--reports", place / "r.parquet").exit_code == 0
@@ -219,30 +186,6 @@ def test_reports_of_another_mechanism_are_refused(place, capsys):
     assert "eps0 = 2': wanted olh, domain = 1,000,000,000, eps0 = 3" in found
     found = refused(capsys, "run", "--from-reports", place / "r.parquet", *words[:2])
     assert "none with --from-reports" in found
-
-
-def test_the_largest_of_an_open_domain(place):
-    (place / "words.txt").write_text("water\nmilk\nmate\ncoffee\ntea\n", encoding="utf-8")
-    text = edited(OPEN, "hashed = true", "hashed = true\ntop = 2")
-    (place / "d.toml").write_text(text, encoding="utf-8")
-    result = call("run", place / "d.toml", "--input", place / "in.parquet", "--output",
-                  place / "e.csv", "--domain", place / "words.txt")  # fmt: skip
-    assert result.exit_code == 0, result.output
-    assert [row["item"] for row in read(place / "e.csv")] == ["tea", "coffee"]
-
-
-def test_every_value_of_a_small_hierarchy_and_post_processing(place):
-    text = RANGES.split("ranges")[0] + "simplex = true\n"
-    (place / "d.toml").write_text(text, encoding="utf-8")
-    result = call("run", place / "d.toml", "--input", place / "in.parquet", "--output",
-                  place / "e.csv")  # fmt: skip
-    assert result.exit_code == 0, result.output
-    rows = read(place / "e.csv")
-    assert len(rows) == 64
-    assert sum(float(row["estimate"]) for row in rows) == pytest.approx(1.0, abs=1e-6)
-    post = np.array([float(row["post_processed"]) for row in rows])
-    assert post.min() >= 0
-    assert post.sum() == pytest.approx(1.0, abs=1e-6)
 
 
 def edited(text, old, new):
@@ -289,22 +232,6 @@ def test_bad_files_and_columns_are_one_line_and_leave_nothing(place, capsys, kin
     assert sorted(place.iterdir()) == before
 
 
-@pytest.mark.parametrize(
-    ("words", "word"),
-    [
-        (["--domain", "no.txt"], "domain = 'no.txt'"),
-        (["--domain", "in.parquet"], "domain = 'in.parquet'"),
-        (["--simulate", "9"], "none with --simulate"),
-    ],
-)
-def test_bad_options(place, capsys, monkeypatch, words, word):
-    monkeypatch.chdir(place)
-    found = refused(capsys, "run", "ranges.toml", "--input", "in.parquet", "--output", "e.csv",
-                    *words)  # fmt: skip
-    assert word in found
-    assert not (place / "e.csv").exists()
-
-
 @pytest.mark.parametrize("kind", FILES)
 def test_empty_and_truncated_input(place, capsys, kind):
     pq.write_table(TABLE.slice(0, 0), place / "none.parquet")
@@ -315,60 +242,6 @@ def test_empty_and_truncated_input(place, capsys, kind):
                         "--output", place / "e.csv")  # fmt: skip
         assert word in found
     assert not (place / "e.csv").exists()
-
-
-@pytest.mark.parametrize("option", ["--output", "--reports", "--plot"])
-def test_devices_are_not_replaced(place, capsys, option):
-    """Files are put in place by renaming, which would take the device's place."""
-    device = place / "pipe.png"
-    os.mkfifo(device)
-    words = {"--output": place / "e.csv", option: device}
-    found = refused(capsys, "run", place / "joint.toml", "--input", place / "in.parquet",
-                    *(word for pair in words.items() for word in pair))  # fmt: skip
-    assert "not an ordinary file" in found
-    assert device.is_fifo()
-    assert not (place / "e.csv").exists()
-
-
-def test_files_on_another_disk_and_files_of_one_name(place, capsys, monkeypatch):
-    words = ["run", place / "ranges.toml", "--input", place / "in.parquet", "--output",
-             place / "e.csv"]  # fmt: skip
-    elsewhere = place / "elsewhere"
-    elsewhere.mkdir()
-    rename = Path.replace
-
-    def refuse(self, target):
-        if Path(target).parent == elsewhere and elsewhere not in self.parents:
-            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "replace", refuse)
-    done = call(*words, "--reports", elsewhere / "r.parquet", "--plot", place / "f.svg")
-    assert done.exit_code == 0, done.output
-    assert pq.read_table(elsewhere / "r.parquet").num_rows == USERS
-    assert [path.name for path in elsewhere.iterdir()] == ["r.parquet"]
-    for name in ("e.csv", "e.certificate.json"):
-        before = (place / name).read_bytes()
-        assert "another name" in refused(capsys, *words, "--reports", place / name)
-        assert (place / name).read_bytes() == before
-
-
-@pytest.mark.many(1)
-@pytest.mark.parametrize(("limit", "kind"), [(20_000, "joint"), (2_000, "ranges")])
-def test_a_disk_that_takes_no_more_is_one_line_and_leaves_nothing(place, limit, kind):
-    """A limit on the size of files stands for a full disk: while spilling, and while writing."""
-    before = sorted(place.iterdir())
-    words = ["run", f"{kind}.toml", "--input", "in.parquet", "--output", "e.csv"]
-    done = subprocess.run(
-        [sys.executable, "-m", "shuffledp", *words, "--reports", "r.parquet"],
-        cwd=place, capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},  # half a .pyc breaks all tests after it
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "output:" in done.stderr
-    assert sorted(place.iterdir()) == before
 
 
 # --------------------------------------------------------------------------- the pieces

@@ -3,11 +3,6 @@
 import csv
 import hashlib
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pyarrow as pa
@@ -165,28 +160,6 @@ def test_below_the_minimum_batch_nothing_is_written(place, capsys):
     assert left(place) == before
 
 
-@pytest.mark.parametrize(
-    ("change", "word"),
-    [
-        (["--input", "no.parquet"], "no such file"),
-        (["--output", "no/e.csv"], "output = 'no/e.csv': no such directory"),
-        (["--memory", "lots"], "memory"),
-        (["--memory", "1KB"], "memory"),
-        (["--confidence", "1"], "confidence"),
-        (["--domain", "no.txt"], "domain"),
-        (["--plot", "f.exe"], "plot"),
-    ],
-)
-def test_bad_input_is_one_line_and_leaves_nothing(place, capsys, monkeypatch, change, word):
-    monkeypatch.chdir(place)
-    words = {"--input": "in.parquet", "--output": "e.csv"}
-    words |= dict([change])
-    before = left(place)
-    message = refused(capsys, "run", "d.toml", *(x for pair in words.items() for x in pair))
-    assert word in message
-    assert left(place) == before
-
-
 FEW = """title = "t"
 {view}
 [population]
@@ -217,15 +190,6 @@ def test_a_run_of_colluders_alone_is_one_line_and_writes_nothing(
                       "--output", tmp_path / "e.csv", *files)  # fmt: skip
     assert f"input has {rows} reports: population.colluding = {colluding}: wanted" in message
     assert left(tmp_path) == before
-
-
-def test_reports_of_sums_are_refused_by_what_was_typed(tmp_path, capsys):
-    (tmp_path / "d.toml").write_text(FEW.format(colluding=0.1, view='view = "sums"'))
-    (tmp_path / "in.csv").write_text("a\n" + "1\n" * 50)
-    files = {"--input": "in.csv", "--output": "e.csv", "--reports": "r.parquet"}
-    words = [word for key, name in files.items() for word in (key, tmp_path / name)]
-    message = refused(capsys, "run", tmp_path / "d.toml", *words)
-    assert message.startswith("shuffledp: reports: wanted none with view")
 
 
 def of_another(path):
@@ -264,19 +228,6 @@ def test_a_certificate_of_something_else_is_not_replaced(place, capsys, monkeypa
     assert (place / "e.csv").read_text(encoding="utf-8") == "old"
 
 
-def test_two_tables_of_one_stem_and_the_deployment_keep_their_certificates(place, capsys):
-    assert run(place).exit_code == 0
-    kept = (place / "e.certificate.json").read_bytes()
-    message = refused(capsys, "run", place / "d.toml", "--input", place / "in.parquet",
-                      "--output", place / "e.txt")  # fmt: skip
-    assert "is the certificate of the table of estimates 'e.csv'" in message
-    (place / "d.toml").rename(place / "e.toml")
-    message = refused(capsys, "account", place / "e.toml", "--output", place)
-    assert "output = " in message
-    assert "table of estimates 'e.csv'; wanted another --output" in message
-    assert (place / "e.certificate.json").read_bytes() == kept
-
-
 def test_simulate(place):
     result = call(
         "run", place / "d.toml", "--input", place / "in.parquet", "--simulate", 40, "--json"
@@ -299,50 +250,3 @@ def test_estimate_counts_bad_reports(place):
     assert "1 reports outside the message space were left out" in result.output
     assert "note: the noise of a number is of about 0.64 counts" in result.output
     assert result.output.count("\n") == 6
-
-
-@pytest.mark.many(1)
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        'name = "discrete-laplace"\ntop = 10\neps0 = 4.0',
-        'name = "discrete-laplace"\ntop = 10\neps0 = 4.0\nclamped = true',
-        'name = "discrete-gaussian"\ntop = 10\nsigma = 9.0',
-    ],
-)
-def test_integers_with_integer_noise(tmp_path, mechanism):
-    """Whole numbers 0 .. top; what is beyond is clipped, as for other numbers."""
-    values = np.random.default_rng(2).integers(-1, 13, 4000)
-    pq.write_table(pa.table({"x": values}), tmp_path / "in.parquet")
-    text = DEPLOYMENT.format(least=1000).split("[data]")[0]
-    text = text.replace('name = "k-rr"\nk = 4\neps0 = 3.0', mechanism)
-    text += '[accounting]\nrtol = 0.1\n[data]\ncolumn = "x"\noutside = "clip"\n'
-    (tmp_path / "d.toml").write_text(text, encoding="utf-8")
-    result = call(
-        "run", tmp_path / "d.toml", "--input", tmp_path / "in.parquet", "--output",
-        tmp_path / "e.csv", "--reports", tmp_path / "r.parquet",
-    )  # fmt: skip
-    assert result.exit_code == 0, result.output
-    row = (tmp_path / "e.csv").read_text().splitlines()[1].split(",")
-    truth = float(np.clip(values, 0, 10).mean())
-    assert abs(float(row[1]) - truth) < 5 * float(row[2])
-    again = call("run", "--from-reports", tmp_path / "r.parquet")
-    assert again.output.splitlines()[1].split(",")[1] == row[1]
-
-
-def test_killed_in_the_middle_leaves_no_half_output(tmp_path):
-    values = np.random.default_rng(0).integers(0, 4, 20_000_000)
-    pq.write_table(pa.table({"letter": values}), tmp_path / "in.parquet")
-    text = DEPLOYMENT.format(least=1000).split("[data]")[0] + '[data]\ncolumn = "letter"\n'
-    (tmp_path / "d.toml").write_text(text, encoding="utf-8")
-    out = tmp_path / "out"
-    out.mkdir()
-    command = [sys.executable, "-m", "shuffledp", "run", str(tmp_path / "d.toml"), "--input",
-               str(tmp_path / "in.parquet"), "--output", str(out / "e.csv")]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
-        deadline = time.monotonic() + 60
-        while not any(out.iterdir()) and child.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert child.poll() is None, child.stderr.read()
-        os.kill(child.pid, signal.SIGKILL)
-    assert [p.name for p in out.iterdir() if not p.name.startswith(".shuffledp-")] == []

@@ -1,12 +1,8 @@
 """survey: estimates, intervals and the certificate of one column, in one call."""
 
-import csv
 import dataclasses
-import io
 import math
 import re
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -50,21 +46,6 @@ def test_estimates_bound_and_certificate_agree(found):
     assert claims[0]["value"] >= found.bound.upper
     assert found.certificate.release.users == 2000
     assert found.certificate.deployment.content.randomizer == best.source.to_dict()
-
-
-def test_shown_and_framed(found):
-    assert len(repr(found)) < 200
-    assert "2,000 users" in str(found)
-    assert "home" in found._repr_html_()
-    frame = found.to_frame(library="polars")
-    assert frame["item"].to_list() == PAGES
-    assert frame["estimate"].to_list() == [row.estimate for row in found.rows]
-    assert len(repr(found.certificate)) < 200
-    assert "recomputes every claim" in found.certificate._repr_html_()
-    assert hash(found) == hash(found)
-    axes = found.plot()
-    assert "share of users" in axes.get_ylabel()
-    plt.close("all")
 
 
 def test_what_is_shown_is_rounded_outward(found):
@@ -130,20 +111,6 @@ def test_neighbours_and_what_is_assumed_are_said(found):
     assert "rows without a value are left out: which rows these are" in str(less)
 
 
-@pytest.mark.long
-def test_the_certificate_is_verified_with_its_file_and_table(found, tmp_path):
-    toml, certificate, table = map(str, found.save(tmp_path))
-    command = [sys.executable, "-m", "shuffledp", "verify", certificate]
-    done = subprocess.run(
-        [*command, "--deployment", toml, "--table", table],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "VERIFIED" in done.stdout
-
-
 TABLES = {
     "pandas": lambda: pd.DataFrame({"page": VALUES, "junk": [object()] * 2000}),
     "categorical": lambda: pd.DataFrame({"page": pd.Categorical(VALUES)}),
@@ -192,17 +159,6 @@ def test_a_mean():
     plt.close("all")
 
 
-def test_a_table_of_large_numbers_keeps_their_errors():
-    """Seconds since 1970: a mean known to about a second, ten digits before the point."""
-    start, width = 1.7e9, 60.0
-    times = [start + k % 60 for k in range(2000)]
-    given = {"low": start, "high": start + width, "mechanisms": ["duchi"], **TARGET}
-    found = sd.survey({"time": times}, "time", **given)
-    ((row,), (shown,)) = found.rows, list(csv.DictReader(io.StringIO(found.table)))
-    for key in ("estimate", "low", "high", "low_all", "high_all"):
-        assert abs(float(shown[key]) - getattr(row, key)) <= 0.1 * row.noise_error
-
-
 RANGES = [(20, 40), (30.5, 61), (-5, 20)]
 
 
@@ -216,21 +172,6 @@ def test_ranges_of_numbers():
     assert found.deployment.startswith("# age: numbers of the pieces between -5.0, 20.0, 30.5, 40")
     assert found.certificate.deployment.content.data.ranges == [[1, 3], [2, 4], [0, 1]]
     assert "[30.5, 61)" in found.table
-
-
-@pytest.mark.parametrize(
-    ("outside", "left", "low"),
-    [("drop", 2, 0.0), pytest.param("clip", 0, 1 / 2002, marks=pytest.mark.long)],
-    ids=["drop", "clip"],
-)
-def test_numbers_outside_all_ranges(outside, left, low):
-    given = {"ranges": [(19, 20), (20, 61)], "mechanisms": ["no tree, k-rr"], **TARGET}
-    ages = [*AGES, 18.9, 61.0]
-    with pytest.raises(sd.ParameterError, match="row 2,001: wanted a number from 19 to below 61"):
-        sd.survey({"age": ages}, "age", **given)
-    found = sd.survey({"age": ages}, "age", outside=outside, **given)
-    assert (found.users, found.outside) == (2002 - left, left)
-    assert abs(found.rows[0].estimate - low) <= FAR * found.rows[0].noise_error
 
 
 @pytest.mark.parametrize(
@@ -360,26 +301,6 @@ def test_what_is_run_and_misses_the_target_is_not_released(monkeypatch):
         sd.survey({"page": VALUES}, "page", domain=PAGES, mechanisms=["k-rr"], **TARGET)
 
 
-@pytest.mark.long
-def test_what_is_chosen_without_a_word():
-    items = sd.survey({"page": VALUES}, "page", domain=PAGES, **TARGET)
-    assert items.plan.recommended is items.plan.rows[0]
-    assert len(items.plan.rows) == 5
-    mean = sd.survey({"age": AGES}, "age", low=0, high=100, **TARGET)
-    assert abs(mean.rows[0].estimate - np.mean(AGES)) <= FAR * mean.rows[0].noise_error
-
-
-def test_extras_are_named(monkeypatch):
-    given = {"domain": PAGES, "mechanisms": ["k-rr"], **TARGET}
-    monkeypatch.setitem(sys.modules, "narwhals", None)
-    with pytest.raises(sd.ParameterError, match=r"'\.\[notebook\]'"):
-        sd.survey(object(), "page", **given)
-    code = "import sys; sys.modules['pyarrow'] = None; import shuffledp as sd; "
-    code += "sd.survey({'page': ['a']}, 'page', domain=['a', 'b'], epsilon=1.0, delta=1e-6)"
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert re.search(r"ParameterError: .*needs pyarrow.*'\.\[run\]'", done.stderr)
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -393,26 +314,3 @@ def test_what_is_missing_is_named_as_it_is_typed(given, said):
     with pytest.raises(sd.ParameterError) as error:
         sd.survey({"age": AGES}, "age", **given, **TARGET)
     assert str(error.value).startswith(said)
-
-
-TYPED = """
-import shuffledp as sd
-
-table = {"page": ["home"], "age": ["1"]}
-one: sd.Survey = sd.survey(table, "page", domain=["home", "help"], epsilon=1.0, delta=1e-6)
-parts = {"page": {"domain": ["home", "help"]}, "age": {"domain": ["1", "2"]}}
-many: sd.Surveys = sd.survey(table, parts, epsilon=1.0, delta=1e-6)
-"""
-
-
-@pytest.mark.long  # the type checker takes ten seconds
-def test_one_column_gives_a_survey_and_several_give_surveys_to_a_type_checker(tmp_path):
-    path = tmp_path / "typed.py"
-    for text, wrong in (
-        (TYPED, 0),
-        (TYPED.replace('sd.survey(table, "page"', "sd.survey(table, parts"), 1),
-    ):
-        path.write_text(text)
-        words = ["-m", "pyright", "--pythonpath", sys.executable, str(path)]
-        done = subprocess.run([sys.executable, *words], check=False, capture_output=True, text=True)
-        assert done.returncode == wrong, done.stdout

@@ -67,15 +67,6 @@ def test_both_ffts_bracket_the_blanket(randomizer, n, epsilon):
         assert found.high <= found.low * (1 + width)
 
 
-def test_grids_refuse_what_they_cannot_hold():
-    pair = blanket_pair(sd.KRR(k=10, eps0=2.0), 0, 1, n=10**8)
-    for made in (grid_bracket, fft_bracket):
-        with pytest.raises(sd.NotCertified, match="points"):
-            made(pair, epsilon=0.0005, width=0.01)
-    with pytest.raises(sd.NotCertified, match="n = 1"):
-        fft_bracket(blanket_pair(sd.KRR(k=10, eps0=2.0), 0, 1, n=1), epsilon=0.1, width=0.1)
-
-
 # ------------------------------------------------------------------------------------- inverses
 
 

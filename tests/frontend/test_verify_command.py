@@ -1,0 +1,227 @@
+"""``shuffledp verify``: what it says and returns, and what is no certificate: one line, at once.
+
+No character of a file reaches a terminal as an order; what is too much work is undecided; what is
+no witness is undecided or does not hold; nothing ends in a traceback.
+"""
+
+import json
+import math
+import re
+from fractions import Fraction
+
+import pytest
+from click.testing import CliRunner
+
+from frontend.certificates import issued, issued_of, one
+from frontend.edits import resigned
+from laws import log_delta, ordered_pairs
+from shuffledp.arithmetic.balls import arb
+from shuffledp.certificate import read, verifier
+from shuffledp.certificate.checks import Check
+from shuffledp.certificate.decide import or_undecided
+from shuffledp.certificate.verifier import verify
+from shuffledp.cli import main
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.randomizers import part_laws
+from shuffledp.review import wrapped
+
+# Clears a terminal's screen, goes to its top left and conceals what follows; turns what follows.
+ORDERS = ("\x1b[2J\x1b[H", "\x1b[8m", "\x9b8m", "\u202e")
+
+
+def run(*args):
+    return CliRunner().invoke(main, ["verify", *map(str, args)])
+
+
+def written(folder, content):
+    path = folder / "c.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def refused(path):
+    """The line that refuses a file."""
+    done = run(path)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.output
+    return done.stderr
+
+
+@pytest.fixture
+def honest(tmp_path):
+    return written(tmp_path, issued("a delta")[1])
+
+
+def test_what_it_says(honest):
+    result = run(honest)
+    assert result.exit_code == 0
+    assert re.fullmatch(r".*c\.json: VERIFIED: all \d+ claims hold\n", result.stdout)
+    listed = run(honest, "-v").stdout
+    assert listed.startswith(result.stdout)
+    assert "Theorems are cited, not proved again" in listed
+    assert listed.count("  holds  ") == int(re.search(r"all (\d+)", listed)[1])
+    checks = json.loads(run(honest, "--json").stdout)
+    assert {c["verdict"] for c in checks} == {"holds"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "said"),
+    [("undecided", 3, "UNDECIDED"), ("does not hold", 1, "NOT VERIFIED")],
+)
+def test_its_status(honest, monkeypatch, verdict, status, said):
+    def decided(setting, claim, *_):
+        return Check(setting.name, claim.end, verdict, "")
+
+    monkeypatch.setattr(verifier, "check_claim", decided)
+    result = run(honest)
+    assert result.exit_code == status
+    assert said in result.stdout
+
+
+def test_the_deployment_file_is_compared(honest, tmp_path):
+    toml, other = issued("a delta")[0], tmp_path / "o.toml"
+    assert run(honest, "--deployment", toml).exit_code == 0
+    other.write_text(toml.read_text() + "# changed\n")
+    assert run(honest, "--deployment", other).exit_code == 1
+    assert run(honest, "--deployment", tmp_path / "none.toml").exit_code == 2
+
+
+def test_a_change_of_the_last_bit_is_seen_in_the_checksum(tmp_path):
+    content = issued("a delta")[1]
+    claim = content["claims"][0]
+    claim["value"] = math.nextafter(claim["value"], 0.0)
+    assert verify(written(tmp_path, content))[0].verdict == "does not hold"
+
+
+# ------------------------------------------------------------------------- what is refused
+
+REFUSED = {
+    "format = 'x/2': wanted": lambda c: c.update(format="x/2"),
+    "issue it again": lambda c: c.update(format="shuffledp-certificate/1"),
+    "format = []": lambda c: c.update(format=[]),
+    "format = {}": lambda c: c.update(format={}),
+    "extra = 1: wanted no such key": lambda c: c.update(extra=1),
+    "at is missing": lambda c: c["claims"][0].pop("at"),
+    "claims[0].n = 0": lambda c: c["claims"][0].update(n=0),
+    "claims[0].n = 2.5": lambda c: c["claims"][0].update(n=2.5),
+    "claims[0].value = -1.0": lambda c: c["claims"][0].update(value=-1.0),
+    "claims[0].value = '1'": lambda c: c["claims"][0].update(value="1"),
+    "NaN": lambda c: c["claims"][0].update(value=math.nan),
+    "'magic' is no theorem's id": lambda c: c["claims"][0].update(theorem=["magic"]),
+    "population.users = 2.5": lambda c: c["deployment"]["content"]["population"].update(users=2.5),
+    "shuffledp_version": lambda c: c.update(shuffledp_version="1 VERIFIED"),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_not_a_certificate_is_refused_in_one_line(tmp_path, message):
+    content = issued("a delta")[1]
+    REFUSED[message](content)
+    assert message in refused(written(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "wanted"),
+        ('{"format": 1, "format": 2}', "given twice"),
+        ('{"format": Infinity}', "Infinity"),
+        ("[" * 100000, "not valid JSON"),
+        (f'{{"users": {"1" * 5_000}}}', "not valid JSON"),
+        # Among 200,000 keys the one that is given twice is found at once.
+        (
+            "{" + "".join(f'"{k}": 1, ' for k in range(200_000)) + '"199999": 2}',
+            '"199999" is given',
+        ),
+    ],
+    ids=range(7),
+)
+def test_files_that_are_not_even_json_objects(tmp_path, text, message):
+    assert message in refused(written(tmp_path, text))
+
+
+def test_dots_are_no_more_than_there_can_be(tmp_path):
+    content = issued("sums, noise")[1]
+    content["claims"][0]["witness"]["dots"] = [float(k) for k in range(10_000)]
+    assert "dots" in refused(written(tmp_path, resigned(content)))
+
+
+def test_no_order_reaches_a_terminal(tmp_path):
+    """A false certificate cleared the screen, said VERIFIED and concealed the verdict."""
+    order, content = "".join(ORDERS), issued("a delta")[1]
+    content["deployment"]["file"] = f"{order}VERIFIED: all 18 claims hold"
+    content["claims"][0]["relation"] = {"key": f"{order}one user"}
+    content["claims"][0]["assumptions"] = [order]
+    done = run(written(tmp_path, resigned(content)), "-v")
+    assert done.exit_code == 1
+    for one_order in ORDERS:
+        assert one_order[0] not in done.output
+        assert repr(one_order[0])[1:-1] in done.stdout
+    content[f"{order}key"] = 1
+    said = refused(written(tmp_path, content))
+    assert all(one_order[0] not in said for one_order in ORDERS)
+    assert wrapped("- ", "a\x1bb\nc\u202ed") == "- a[U+001B]b c[U+202E]d"
+
+
+def test_a_version_is_written_as_versions_are(tmp_path):
+    for version in ("0.1.0", "1.0rc1+local.2"):
+        content = issued("a delta")[1] | {"shuffledp_version": version}
+        assert read(written(tmp_path, resigned(content))).shuffledp_version == version
+
+
+# ------------------------------------------------------------------- what is no input of a witness
+
+JOINT = {"name": "joint", "randomizers": [{"name": "binary-rr", "eps0": 1.0}] * 2, "hamming": None}
+PARALLEL = {"name": "parallel", "randomizers": JOINT["randomizers"], "weights": [0.5, 0.5]}
+TREE = {"name": "hierarchy", "domain": 16, "eps0": 1.0, "branching": 4, "base": "oue"}
+PCKV = {"name": "pckv-grr", "domain": 8, "s": 2, "eps0": 1.0, "padding": False}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "good", "bad"),
+    [
+        (PCKV, (0, 1, 2), (1.0, True, 7, (0,))),
+        (TREE, (0, 15, 3), ((0, 1), 16, -1, 2.0)),
+        (JOINT, ((0, 0), (1, 1), (0, 1)), (5, (0,), (0, 1, 1), (0, (1, 2)), "01")),
+        (PARALLEL, ((0, 0), (1, 1), (0, 1)), (5, (0,), (0, 1, 1))),
+    ],
+)
+def test_what_is_no_input_is_refused(mechanism, good, bad):
+    x0, x1, x2 = good
+    asked = {"analysis": "dataset", "n": 5, "epsilon": 0.1, "rel": 1e-3}
+    assert log_delta(mechanism, x0=x0, x1=x1, x2=x2, **asked)[1] < 0.0
+    for other in bad:
+        for inputs in ((other, x1, x2), (x0, x1, other)):
+            given = dict(zip(("x0", "x1", "x2"), inputs, strict=True))
+            with pytest.raises(ParameterError, match="wanted"):
+                log_delta(mechanism, **given, **asked)
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, RecursionError, ZeroDivisionError])
+def test_whatever_a_witness_breaks_is_undecided(error):
+    def decide():
+        raise error("a witness that nobody would write")
+
+    assert or_undecided(decide)[0] == "undecided"
+
+
+# ------------------------------------------------------------------------- what is too much work
+
+
+def test_outputs_by_the_hundred_without_a_shuffler(tmp_path):
+    _, content = issued_of(one('name = "discrete-laplace"\ntop = 400\neps0 = 1.0'))
+    failing = [c for c in verify(written(tmp_path, content)) if c.scenario == "shuffler fails"]
+    assert {c.verdict for c in failing} == {"holds"}
+
+
+def test_pairs_of_many_rows_and_labels_of_many_parts_are_refused():
+    rows = [[0.5 + 0.001 * i, 0.5 - 0.001 * i] for i in range(65)]
+    with pytest.raises(NotCertified, match="4,160 ordered pairs"):
+        ordered_pairs({"name": "channel", "matrix": rows})
+    assert len(ordered_pairs({"name": "channel", "matrix": rows[:64]})) == 4_032
+    atom = (arb(1), arb(1), arb(1))
+    shares = [Fraction(1, 24)] * 24
+    with pytest.raises(NotCertified, match="side by side"):
+        next(part_laws.labels_side_by_side([[[atom], [atom], [atom]]] * 24, shares))
+    third = [Fraction(1, 3)] * 3
+    assert len(list(part_laws.labels_side_by_side([[[atom], [atom]]] * 3, third))) == 8
