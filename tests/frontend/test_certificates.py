@@ -115,10 +115,11 @@ def check_edits(kind, folder, chosen):
     source, content = issued(kind)
     path, tried = folder / "certificate.json", 0
     assert not caught(outcome(content, path, deployment=source))
-    for where, what, new in chosen(edits(content)):
+    every = (edit for edit in edits(content) if not weaker(*edit[:2], content))
+    for where, what, new in chosen(every):
         tried += 1
         forged = new if where[:1] == ("checksum",) else resigned(new)
-        if caught(outcome(forged, path)) or weaker(where, what, content):
+        if caught(outcome(forged, path)):
             continue
         spot = place(where)
         if spot not in {*WITNESS, *FREE}:
