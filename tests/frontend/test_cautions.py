@@ -14,7 +14,7 @@ from shuffledp.deployment.accounting import Account, Answer
 from shuffledp.deployment.files import parse
 from shuffledp.deployment.setting import settings_of
 from shuffledp.neighbours.one_user import REPLACEMENT
-from shuffledp.review import BY_DEFAULT, NAMES, cautions, check_names, judged, verdict_of
+from shuffledp.review import BY_DEFAULT, NAMES, cautions, verdict_of
 
 TABLE = {
     "title": "A test",

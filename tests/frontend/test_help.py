@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.cli.mechanisms import by_task, mechanism_options, task_of
+from shuffledp.cli.mechanisms import mechanism_options
 from shuffledp.mechanism.base import mechanism_class
 from shuffledp.mechanism.parameters import parameters_of
 

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.mechanism.base import mechanism_class, spelled
-from shuffledp.mechanism.parameters import parameters_of
 
 KRR = ["k-rr", "--k", "10", "--eps0", "4"]
 
