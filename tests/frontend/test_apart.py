@@ -5,7 +5,7 @@ import math
 import pytest
 
 from shuffledp.certificate.apart import apart
-from shuffledp.review import local_of
+from shuffledp.review.meaning import local_of
 
 
 @pytest.mark.parametrize(
