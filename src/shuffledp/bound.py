@@ -1,4 +1,4 @@
-"""Bound: a certified lower and upper end, which theorem gives each, under which assumptions."""
+"""Bound: a certified lower and upper end, with the theorem and the assumptions behind each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from shuffledp.theorems import Theorem
 from shuffledp.values.described import ByContent
 from shuffledp.values.notebook import Drawn, Record, Sheet
 
-# Where an end is the local guarantee, its last digits may be below the other's.
+# Relative amount by which a lower end may exceed the upper one: rounding of a local guarantee.
 _ROUNDING = 1e-9
 Quantity = Literal["epsilon", "delta", "renyi", "rho", "mu", "beta", "probability"]
-# Of the smallest float with all its digits; below it a delta is shown by its logarithm.
+# log of the smallest normal float; a smaller delta is shown by its logarithm.
 _SMALLEST_LOG = math.log(2.3e-308)
 
 
@@ -25,35 +25,34 @@ _SMALLEST_LOG = math.log(2.3e-308)
 class Bound(Drawn, ByContent):
     """lower <= true value <= upper, floating-point error included.
 
-    ``plot()`` draws what is left to a test of two neighbours, type II error over type I error,
-    where the bound is of eps or delta: above the upper end's curve are the tests there can be, the
-    lower end says that the best one reaches the band. (``acc.plot`` draws eps over n and delta over
-    eps.)
+    For bounds of eps or delta, ``plot()`` draws the trade-off of tests between two neighbours, type
+    II error over type I error. All tests lie above the curve of the upper end; the best test
+    reaches the band between the two curves. (``acc.plot`` draws eps over n and delta over eps.)
 
     Attributes
     ----------
     quantity : str
-        What is bounded: "epsilon" in nats at a given delta, "delta" at a given eps; "renyi" in nats
-        at a given order, "rho" (zCDP), "mu" (Gaussian DP), "beta" (least type II error at a given
-        type I error), "probability".
+        The quantity bounded: "epsilon" in nats at a given delta, "delta" at a given eps; "renyi" in
+        nats at a given order, "rho" (zCDP), "mu" (Gaussian DP), "beta" (least type II error at a
+        given type I error), "probability".
     lower, upper : float
         The certified ends, both >= 0; upper is inf only where nothing finite can be certified.
     at : mapping
-        What was held fixed: {"delta": ...} or {"epsilon": ...}, and n.
+        The values held fixed: {"delta": ...} or {"epsilon": ...}, and n.
     lower_theorem, upper_theorem : Theorem or None
-        What certifies each end; None for the trivial lower end 0.
+        The theorem that certifies each end; None for the trivial lower end 0.
     relation : Relation
-        Which datasets are neighbours: what one user may change. Both ends are about these.
+        The neighbouring relation of datasets: what one user may change. Both ends are for it.
     assumptions : tuple of str
-        Under which the ends hold; the relation in words is the first.
+        The assumptions of both ends; the first one is the relation in words.
     notes : tuple of str
-        What a reader should know of this number (a cap that was active, a width not reached).
+        Remarks on this number (a cap that was active, a width that was not reached).
     log_lower, log_upper : float or None
-        Natural logarithms of a delta's ends, exact where the ends themselves underflow.
+        Natural logarithms of delta's ends, accurate even if the ends themselves underflow.
     lower_width, upper_width : float or None
-        Numerical width alone: (upper end)/(lower end) - 1 of the same analysis.
+        Numerical width only: (upper end)/(lower end) - 1 of the same analysis.
     witness : mapping
-        Analysis, input pair and dataset that reproduce each end.
+        Analysis, input pair and dataset from which each end can be reproduced.
     """
 
     quantity: Quantity
@@ -77,13 +76,13 @@ class Bound(Drawn, ByContent):
 
     @property
     def theorem(self) -> str:
-        """Both ends' theorems in one line."""
+        """The theorems of both ends in one line."""
         lower = "0, trivially" if self.lower_theorem is None else self.lower_theorem.source
         upper = "none" if self.upper_theorem is None else self.upper_theorem.source
         return f"upper: {upper}; lower: {lower}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able form; what ``--json`` prints. Infinite numbers become null."""
+        """JSON-able form, as printed by ``--json``. Infinite numbers become null."""
         return {
             "quantity": self.quantity,
             "lower": _number(self.lower),
@@ -102,7 +101,7 @@ class Bound(Drawn, ByContent):
         }
 
     def records(self) -> list[Record]:
-        """One row for each end, as ``to_frame`` has them."""
+        """One record for each end, for ``to_frame``."""
         rows = []
         for end, value, log, theorem, width in (
             ("upper", self.upper, self.log_upper, self.upper_theorem, self.upper_width),
@@ -117,7 +116,7 @@ class Bound(Drawn, ByContent):
         return rows
 
     def sheet(self) -> Sheet:
-        """What a notebook shows: both ends rounded outward, theorems, assumptions."""
+        """A table for notebooks: both ends rounded outward, theorems, assumptions."""
         rows = []
         for end, up, theorem in (
             ("upper", True, self.upper_theorem),
@@ -135,7 +134,7 @@ class Bound(Drawn, ByContent):
         return Sheet(self._line(), head, tuple(rows), notes)
 
     def _draw(self, bands: Any, ax: Any) -> Any:
-        """What is left to a test of two neighbours: type II error over type I error, 0 to 1."""
+        """Trade-off curves of both ends: type II error over type I error, each from 0 to 1."""
         if self.quantity not in {"epsilon", "delta"}:
             raise rejected("quantity", self.quantity, "epsilon or delta, of which there is a curve")
         ends = []
@@ -152,7 +151,7 @@ class Bound(Drawn, ByContent):
         return units.get(self.quantity, self.quantity)
 
     def _line(self) -> str:
-        """Both ends and what was held fixed."""
+        """Both ends and the values held fixed, in one line."""
         fixed = ", ".join(f"{name} = {_fixed(name, value)}" for name, value in self.at.items())
         low, high = (
             shown_end(self.quantity, value, log, up=up, digits=8)
@@ -180,12 +179,12 @@ class Bound(Drawn, ByContent):
 
 
 def _fixed(name: str, value: float) -> str:
-    """What was held fixed, with all digits of a whole number."""
+    """A value held fixed, as text; n with all its digits."""
     return f"{value:,.0f}" if name == "n" else _all_digits(value)
 
 
 def _all_digits(value: float) -> str:
-    """As short as possible; what was held fixed is printed as it was."""
+    """The shortest text from which the float is recovered."""
     short = f"{value:g}"
     if float(short) == value:
         return short
@@ -193,7 +192,7 @@ def _all_digits(value: float) -> str:
 
 
 def outward(value: float | None, *, up: bool, digits: int = 6) -> str:
-    """Return ``value`` with a few significant digits, rounded up or down on purpose."""
+    """``value`` with a few significant digits, rounded up or down as requested."""
     if value is None or math.isinf(value):
         return "none"
     context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
@@ -203,20 +202,20 @@ def outward(value: float | None, *, up: bool, digits: int = 6) -> str:
 def shown_end(
     quantity: str, value: float | None, log: float | None, *, up: bool, digits: int = 6
 ) -> str:
-    """One end for a reader, rounded outward; a delta below the floats as a power of ten.
+    """One end as text, rounded outward; a delta below the floats as a power of ten.
 
     Parameters
     ----------
     quantity : {"epsilon", "delta"}
-        What it is an end of.
+        The quantity of the end.
     value : float or None
-        eps in nats, or delta; None where nothing finite is certified.
+        eps in nats, or delta; None if nothing finite is certified.
     log : float or None
-        Natural logarithm of a delta, where it is known.
+        Natural logarithm of delta, if known.
     up : bool
         Whether it is the upper end.
     digits : int
-        Significant digits.
+        Number of significant digits.
     """
     if quantity == "delta" and log is not None and -math.inf < log < _SMALLEST_LOG:
         return "10^" + outward(log / math.log(10.0), up=up, digits=digits)
@@ -224,14 +223,14 @@ def shown_end(
 
 
 def width_words(widths: Sequence[float], rtol: float) -> str:
-    """How much computing adds to the distance of the ends.
+    """A sentence on the numerical width of the analyses and the margin of the ends.
 
     Parameters
     ----------
     widths : sequence of float
         Relative widths of the analyses.
     rtol : float
-        By how much the ends were moved outward for a verifier.
+        Relative margin by which both ends were moved outward for a verifier.
     """
     widest = max(widths, default=0.0)
     words = f"at most {outward(widest, up=True, digits=2)} (relative, of each analysis)"
@@ -242,7 +241,7 @@ def width_words(widths: Sequence[float], rtol: float) -> str:
 
 
 def delta_from_log(log_low: float, log_high: float) -> tuple[float, float]:
-    """The floats around [e^log_low, e^log_high], rounded outward."""
+    """Floats around [e^log_low, e^log_high], rounded outward."""
     low = math.nextafter(math.exp(log_low) * (1.0 - 1e-15), 0.0) if log_low > -math.inf else 0.0
     if log_high == -math.inf:
         return 0.0, 0.0
@@ -251,12 +250,12 @@ def delta_from_log(log_low: float, log_high: float) -> tuple[float, float]:
 
 
 def refuse_contradiction(low: float, high: float) -> None:
-    """Two certified ends hold one truth: if they do not, one of them is false, and neither is said.
+    """Refuse ends that contradict each other: one of them must then be wrong.
 
     Raises
     ------
     NotCertified
-        If the lower end is above the upper one by more than rounding.
+        If the lower end exceeds the upper one by more than rounding.
     """
     if low > high * (1.0 + _ROUNDING):
         msg = f"the ends contradict each other ({low!r} > {high!r}): a fault in shuffledp"
@@ -264,7 +263,7 @@ def refuse_contradiction(low: float, high: float) -> None:
 
 
 def with_end_of(found: Bound, other: Bound, end: Literal["lower", "upper"]) -> Bound:
-    """A bound with one end of another, its theorem and its width; the witness stays.
+    """``found`` with one end of ``other``, its theorem and its width; the witness is kept.
 
     Raises
     ------
@@ -283,10 +282,10 @@ def _number(value: float | None) -> float | None:
 
 
 def large_delta_words(delta: float, n: int) -> str:
-    """What is wrong with a delta above 1 over the number of messages; nothing of a smaller one."""
+    """A warning for a delta above 1/n, n the number of messages; an empty text otherwise."""
     if delta * n <= 1.0:
         return ""
-    # A number that was typed is printed as it was typed; one that was computed is rounded up.
+    # A delta that was typed is printed as typed; a computed one is rounded up.
     said = f"{delta:.4g}"
     if float(said) != delta:
         said = outward(delta, up=True, digits=4)

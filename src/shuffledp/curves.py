@@ -1,4 +1,4 @@
-"""What all accounts answer: eps at a delta, delta at an eps, and ``plot()`` of these curves."""
+"""The questions to every account: eps at a delta, delta at an eps, and plots of these curves."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from shuffledp.errors import ParameterError
 from shuffledp.values.described import by_name
 from shuffledp.values.notebook import pictures
 
-# Where no target says how far down curves are followed: log of that delta.
+# log of the delta down to which curves are computed if no target is given.
 DEEP = -80.0
-# The profile is drawn from there, in eps, to where delta is this.
+# A profile is drawn up to the eps at which delta is this.
 _SMALLEST_DELTA = 1e-12
 _POINTS, _MOST_POINTS = 25, 500
-# No point is begun after that; where one takes seconds there are fewer.
+# Time in seconds after which no further point is started; slow curves have fewer points.
 _SECONDS = 45.0
 _DECADE = 10
 _LOST = "share of the users who collude or drop out"
 
 
 class Accountant(ABC):
-    """An account of what some views of some data release: both ends of eps and of delta.
+    """An account of some data release and the views of it: both ends of eps and of delta.
 
-    Whose data changes is its ``relation``. Subclasses give ``bound``.
+    Its ``relation`` says whose data changes. Subclasses define ``bound``.
     """
 
     @by_name
@@ -46,33 +46,33 @@ class Accountant(ABC):
         label: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """Draw delta over eps; with ``delta`` given, eps over n or over the share that is lost.
+        """Draw delta over eps; with ``delta`` given, eps over n or over a share of lost users.
 
-        Both ends are certified at every point; between the points straight lines are drawn.
+        Both ends are certified at every point; points are joined by straight lines.
 
         Parameters
         ----------
         delta : float, optional
-            Target, 0 < delta < 1: eps over the number of users is drawn. Not for rounds or crowds,
-            which have no one n to change.
+            Target, 0 < delta < 1: eps is drawn over the number of users. Not for rounds or crowds,
+            which have no single n.
         epsilons : iterable of float, optional
-            eps > 0 in nats where delta is drawn; by default up to where it is 1e-12.
+            eps > 0 in nats at which delta is drawn; by default up to where delta is 1e-12.
         ns : iterable of int, optional
-            Users where eps is drawn; by default a decade to either side.
+            Numbers of users at which eps is drawn; by default from n/10 to 10 n.
         lost : iterable of float, optional
-            Shares of the n users who collude with the analyst, or whose reports do not arrive, in
-            [0, 1): eps is drawn over them. They hide nobody, and count rounded up.
+            Shares of the n users, in [0, 1), who collude with the analyst or whose reports do not
+            arrive: eps is drawn over them. These users hide nobody; their number is rounded up.
         points : int
-            How many, 2 to 500, where they are not given. After 45 seconds no more are begun.
+            Number of points, 2 to 500, if not given. After 45 seconds no further point is started.
         label : str, optional
-            For the legend; by default the mechanism.
+            Entry of the legend; by default the mechanism.
         ax : matplotlib Axes, optional
-            Where to draw; by default on new ones, which a notebook shows.
+            Axes to draw on; by default new ones, which a notebook shows.
 
         Returns
         -------
         matplotlib Axes
-            Labelled with units.
+            Axes with labels and units.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Accountant(ABC):
 
     @by_name
     def epsilon(self, *, delta: float) -> Bound:
-        """Central eps at a given delta, of all that is released, both ends certified.
+        """Central eps at a given delta for everything released, both ends certified.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class Accountant(ABC):
 
     @by_name
     def delta(self, *, epsilon: float) -> Bound:
-        """Central delta at a given eps, of all that is released, both ends certified.
+        """Central delta at a given eps for everything released, both ends certified.
 
         Parameters
         ----------
@@ -162,14 +162,14 @@ class Accountant(ABC):
 
     @abstractmethod
     def bound(self, quantity: Literal["epsilon", "delta"], value: float) -> Bound:
-        """eps at a delta, or delta at an eps: for programs, which have the question as a value.
+        """eps at a delta, or delta at an eps: the general form of ``epsilon`` and ``delta``.
 
         Parameters
         ----------
         quantity : {"epsilon", "delta"}
-            What is bounded.
+            The quantity bounded.
         value : float
-            What is held fixed, in its domain.
+            The value held fixed, in its domain.
         """
 
     # ------------------------------------------------------------------- for solvers
@@ -181,7 +181,7 @@ class Accountant(ABC):
     def log_upper(self, epsilon: float, *, log_target: float = DEEP) -> float:
         """log of the certified upper end of delta alone, at an eps >= 0 in nats.
 
-        ``log_target`` is about log of the smallest delta that is looked for.
+        ``log_target``: an estimate of log of the smallest delta of interest.
         """
         del log_target
         found = self.delta(epsilon=epsilon).log_upper
@@ -189,30 +189,30 @@ class Accountant(ABC):
 
     @property
     def quick(self) -> bool:
-        """Whether an end takes milliseconds, or ``rough_log_delta`` says about where it is."""
+        """Whether an end takes milliseconds, or ``rough_log_delta`` gives an estimate of it."""
         return False
 
     def rough_log_delta(self, epsilon: float) -> float:
-        """About ``log_upper``, certified by nothing."""
+        """An estimate of ``log_upper``, not certified."""
         return self.log_upper(epsilon)
 
     @property
     def label(self) -> str:
-        """The mechanism's name, or what is seen of several."""
+        """The mechanism's name, or the view's if there are several mechanisms."""
         source: Any = self
         own = getattr(source, "source", getattr(source, "mechanism", None))
         return getattr(own, "name", type(getattr(source, "seen", source)).__name__.lower())
 
 
 def left_of(n: int, share: float) -> int:
-    """Users who are left where a share of n is lost, that rounded up; ParameterError for none.
+    """Number of users left if a share of n, rounded up, is lost; ParameterError for none.
 
     Parameters
     ----------
     n : int
-        Users.
+        Number of users.
     share : float
-        In [0, 1), as the decimal number it is written as.
+        Share in [0, 1), taken as the decimal number it is written as.
     """
     left = n - math.ceil(Fraction(repr(share)) * n)
     if left < 1:
@@ -221,7 +221,7 @@ def left_of(n: int, share: float) -> int:
 
 
 def _shares(values: Iterable[float]) -> list[float]:
-    """Shares that were asked for, in order."""
+    """The given shares, in ascending order."""
     found = sorted(_check.real("lost", value, low=0.0, high=1.0) for value in values)
     if not 2 <= len(found) <= _MOST_POINTS:
         raise ParameterError(f"lost: wanted 2 to {_MOST_POINTS} values, got {len(found):,}")
@@ -229,7 +229,7 @@ def _shares(values: Iterable[float]) -> list[float]:
 
 
 def _described(source: Any) -> str:
-    """The mechanism and n in a few words."""
+    """The mechanism, n and rounds in a few words."""
     name = source.label
     n, rounds = getattr(source, "n", None), getattr(source, "rounds", 1)
     after = f", {rounds:,} rounds" if rounds > 1 else ""
@@ -237,7 +237,7 @@ def _described(source: Any) -> str:
 
 
 def _given(name: str, values: Iterable[float] | None) -> list[float] | None:
-    """Points that were asked for, in order."""
+    """The given points, in ascending order; None if none were given."""
     if values is None:
         return None
     found = sorted(_check.positive(name, value) for value in values)
@@ -247,7 +247,7 @@ def _given(name: str, values: Iterable[float] | None) -> list[float] | None:
 
 
 def _epsilons(source: Accountant, points: int) -> list[float]:
-    """Even steps up to where delta is small."""
+    """Evenly spaced eps, up to where delta is small."""
     top = source.epsilon(delta=_SMALLEST_DELTA).upper
     if not 0.0 < top < np.inf:
         raise ParameterError("epsilons is missing: nothing finite is certified, wanted the values")
@@ -262,7 +262,7 @@ def _users(n: int, points: int) -> list[float]:
 def _swept(
     xs: Sequence[float], ask: Callable[[float], Bound]
 ) -> tuple[list[float], tuple[Bound, ...]]:
-    """The bounds at the points, those in the middle of wide gaps first."""
+    """The bounds at the points, in an order that fills wide gaps first."""
     give_up = time.monotonic() + _SECONDS
     found: dict[float, Bound] = {}
     for place in _order(len(xs)):
@@ -274,7 +274,7 @@ def _swept(
 
 
 def _order(count: int) -> list[int]:
-    """Both ends, then middles of what is left, so that any beginning covers all."""
+    """Both ends, then midpoints of the gaps, so that every prefix covers the range."""
     order, seen = [0, count - 1], {0, count - 1}
     gaps = [(0, count - 1)]
     while gaps:

@@ -1,8 +1,9 @@
-"""The one search of all solvers: the last value on a scale that meets a target, and the next one.
+"""The search of all solvers: the last value on a scale that meets a target, and the next one.
 
-delta is monotone in what is solved for. Values are compared with the target by certified upper ends
-of log delta; sqrt(-log delta) is nearly linear in the log of eps0, noise, users or rounds, so that
-its chords say where to look. Only a value whose own certified end met the target is returned.
+delta is monotone in the value searched for. Values are compared with the target by certified upper
+ends of log delta. sqrt(-log delta) is nearly linear in the log of eps0, noise, users or rounds, so
+that chords of it tell where to look. Only a value whose own certified end met the target is
+returned.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ __all__ = ["Crossing", "first_good", "least_epsilon", "search", "towards"]
 Upper = Callable[[float], float]
 
 _STEPS = 200
-# Steps while all values are on one side: long ones, unless the start is nearly right; then at most
-# the third, which the bracket is to be no wider than for its chord to say where the target is.
+# Factors of steps while all values are on one side: the first one, that of a start that is nearly
+# right, and the largest ratio of the bracket's ends at which its chord tells where the target is.
 _STRIDE, _NEAR, _WIDE = 2.0, 1.1, 1.5
-# Chords in a row that leave more than half of the bracket.
+# Number of successive chords that may leave more than half of the bracket before it is halved.
 _PATIENCE = 2
-# How far beside the chord's crossing to look: a share of the bracket, and less of narrow ones.
+# Offset from the chord's crossing: a share of the bracket, and less in narrow brackets.
 _ASIDE, _BENT = 0.02, 0.25
-# Where eps is looked for down to; and which share of the width wanted two eps are apart at the end.
+# Least eps tried, and the distance of the two final eps as a share of the requested width.
 _SMALLEST, _SHARE_OF_WIDTH = 1e-12, 0.2
-# How near estimates are worth asking for.
+# Relative accuracy of a start from estimates.
 _PROPOSED = 1e-2
 
 
 class Crossing(NamedTuple):
-    """A value that meets the target and one beyond it that does not, with their log delta.
+    """A value that meets the target and a value beyond it that does not, with their log delta.
 
-    ``beyond`` is None where all values of the range meet it.
+    ``beyond`` is None if all values of the range meet the target.
     """
 
     value: float
@@ -55,26 +56,27 @@ def search(
     unknown: float = 1.0,
     whole: bool = False,
 ) -> Crossing | None:
-    """The last value from the private end on that meets the target; None where that end does not.
+    """The last value from the private end on that meets the target; None if that end does not.
 
     Parameters
     ----------
     log_upper : callable
-        Value -> certified upper end of log delta, which has to rise from the private end on.
+        Value -> certified upper end of log delta. It has to increase from the private end on.
     log_target : float
-        What is to be met.
+        The target log delta.
     private, open_end : float
-        Ends of the range, both positive.
+        Ends of the range, both positive; delta is least at ``private``.
     apart : float
-        How near to each other the two values are to be, relatively.
+        Requested relative distance of the two values.
     start : float, optional
-        Where the target is nearly met.
+        A value at which the target is nearly met.
     estimate : callable, optional
-        About ``log_upper``, certified by nothing: it finds a start where none is given.
+        An estimate of ``log_upper``, not certified: it finds a start if none is given.
     unknown : float
-        Where to begin if no start is known.
+        The start if none is known.
     whole : bool
-        Whether values are whole numbers: two in a row are near enough, whatever ``apart`` says.
+        Whether values are whole numbers: two successive ones are near enough, whatever ``apart``
+        is.
     """
     if start is None and estimate is not None:
         ends = private, open_end
@@ -105,20 +107,20 @@ def search(
 def least_epsilon(
     log_upper: Upper, log_target: float, *, start: float, cap: float, rtol: float
 ) -> Crossing | None:
-    """About the least eps that meets a target; None where none up to the cap does.
+    """An eps close to the least that meets a target; None if none up to the cap does.
 
     Parameters
     ----------
     log_upper : callable
-        eps -> certified upper end of log delta; falls in eps up to its own width.
+        eps -> certified upper end of log delta; non-increasing in eps up to its own width.
     log_target : float
-        What is to be met.
+        The target log delta.
     start : float
-        Where to begin, > 0.
+        The first eps, > 0.
     cap : float
-        No eps beyond it is tried: what is known without.
+        The largest eps that is tried.
     rtol : float
-        Relative width wanted.
+        Requested relative width.
     """
     return search(
         log_upper,
@@ -139,7 +141,7 @@ def _proposed(
     unknown: float,
     whole: bool,
 ) -> float | None:
-    """About the last value that meets the target; None where estimates do not say it."""
+    """An estimate of the last value that meets the target; None if estimates give none."""
     try:
         found = search(
             estimate,
@@ -166,7 +168,7 @@ def first_good(
     unknown: float = 1.0,
     whole: bool = False,
 ) -> float | None:
-    """A value that meets the target: where it begins if that does, else towards private ones."""
+    """A value that meets the target: the start if it does, else one nearer to the private end."""
     low, high = min(private, open_end), max(private, open_end)
     value = min(max(unknown if start is None else start, low), high)
     value = round(value) if whole else value
@@ -182,7 +184,7 @@ def first_good(
 
 
 def towards(value: float, end: float, factor: float, *, whole: bool = False) -> float:
-    """A factor nearer to the end, or the end."""
+    """The value moved towards the end by a factor, but not beyond the end."""
     moved = value * factor if end > value else value / factor
     if whole:
         moved = max(round(moved), value + 1) if end > value else min(round(moved), value - 1)
@@ -190,7 +192,7 @@ def towards(value: float, end: float, factor: float, *, whole: bool = False) -> 
 
 
 def _nearness(log_upper: float, log_target: float) -> float:
-    """How far the first step from a start goes: a little farther than it is off."""
+    """Factor of the first step from a start: a little more than its distance from the target."""
     if not -math.inf < log_upper < 0.0:
         return _NEAR
     goal = math.sqrt(-log_target)
@@ -208,8 +210,8 @@ def _narrowed(
     *,
     whole: bool,
 ) -> tuple[float, float]:
-    """Close in: by chords while they help, else by halves."""
-    # Where the two are far apart the chord says little, and where it has gained little twice.
+    """Narrow the bracket: by chords as long as they help, otherwise by bisection."""
+    # A chord tells little on a wide bracket, or after two chords with little gain.
     stuck = _PATIENCE if abs(math.log(bad / good)) > math.log(_WIDE) else 0
     for _ in range(_STEPS):
         wide = abs(bad / good - 1.0)
@@ -218,7 +220,7 @@ def _narrowed(
         halve = stuck >= _PATIENCE
         share = 0.5 if halve else _share(seen[good], seen[bad], log_target, wide)
         middle = good * (bad / good) ** share
-        # Not nearer to either end than the width asked for.
+        # Keep half of the requested width away from both ends.
         edge = max(0.5 * apart * good, 1.0 if whole else 0.0)
         low, high = min(good, bad) + edge, max(good, bad) - edge
         middle = min(max(middle, low), high) if low < high else 0.5 * (good + bad)
@@ -231,12 +233,12 @@ def _narrowed(
 
 
 def _share(log_good: float, log_bad: float, log_target: float, wide: float) -> float:
-    """Where the chord of sqrt(-log delta) crosses the target, a little past it."""
+    """Where the chord of sqrt(-log delta) meets the target, moved slightly to one side."""
     high, low = (math.sqrt(-min(log, 0.0)) for log in (log_good, log_bad))
     if not (math.isfinite(high) and high > low):
         return 0.5
     share = (high - math.sqrt(-log_target)) / (high - low)
-    # Land on either side in turn: what is left is then mostly cut off. The chord is off by about
-    # the square of how far the two are apart.
+    # Alternating sides cut off most of the rest. The chord's error is about the square of the
+    # bracket's relative width.
     share += min(_ASIDE, _BENT * wide) * (0.5 - share)
     return min(max(share, 0.0), 1.0)

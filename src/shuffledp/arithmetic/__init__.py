@@ -1,1 +1,1 @@
-"""Numbers that carry their own error: balls (Arb)."""
+"""Numbers with rigorous error bounds: balls (Arb), and the float types of proposals."""

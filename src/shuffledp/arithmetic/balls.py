@@ -1,7 +1,7 @@
-"""The one place that imports python-flint: real and complex balls, and helpers for them.
+"""The only module that imports python-flint: real and complex balls, and helpers for them.
 
-A ball is a midpoint with a radius; every operation on balls encloses the exact result. A comparison
-of balls is True only if it holds for all of their points.
+A ball is a midpoint with a radius; the result of every operation on balls encloses the exact
+result. A comparison of balls is True only if it holds for all of their points.
 """
 
 from __future__ import annotations
@@ -42,34 +42,34 @@ __all__ = [
 
 
 def float_below(x: arb) -> float:
-    """Return a float certainly not above x (-inf where the ball says nothing)."""
+    """A float certainly not above x; -inf if the ball is not finite."""
     if not x.is_finite():
         return -math.inf
     return math.nextafter(float(x.lower()), -math.inf)
 
 
 def float_above(x: arb) -> float:
-    """Return a float certainly not below x (inf where the ball says nothing)."""
+    """A float certainly not below x; inf if the ball is not finite."""
     if not x.is_finite():
         return math.inf
     return math.nextafter(float(x.upper()), math.inf)
 
 
 def total(values: Iterable[arb]) -> arb:
-    """Return the sum of balls."""
+    """The sum of balls."""
     return sum(values, arb(0))
 
 
 def disc(radius: arb) -> acb:
-    """Return a complex ball that contains every number of at most this modulus."""
+    """A complex ball that contains every number of modulus at most ``radius``."""
     side = arb(0, radius.upper())
     return acb(side, side)
 
 
 def precision_for(n: int) -> int:
-    """Return the working precision in bits for sums of n draws.
+    """Working precision in bits for sums of n draws.
 
-    A relative error u of a transform is n u in its n-th power, and centred transforms differ from 1
-    by 1/n: 64 bits and twice the bits of n keep both below 2^-60.
+    A relative error u of a transform becomes n u in its n-th power, and centred transforms differ
+    from 1 by about 1/n: 64 bits plus twice the bits of n keep both errors below 2^-60.
     """
     return 64 + 2 * n.bit_length()

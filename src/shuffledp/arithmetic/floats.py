@@ -1,4 +1,4 @@
-"""Arrays of floats, and how far a float may be from the number that it stands for."""
+"""Types of float arrays, and the unit roundoff."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Proposals in plain floats, without an error term: they decide width and time, and no truth."""
+"""Proposals in plain floats, without error terms: they decide width and time, never validity."""

@@ -1,13 +1,13 @@
-"""Where to cut a line of outputs into cells: floats, any of which give valid ends.
+"""Where to cut a line of outputs into cells, in floats: any cuts give valid ends.
 
-Replacing the gain on a cell by its mean, or by the ends of its range, changes E(S)_+ by about
+Replacing the gain on a cell by its mean, or by the ends of its range, changes E (S)_+ by about
 
     n w (V/2) p(-g),        V = D^2/12 below, D^2/6 above,
 
-w the cell's mass, D the width of its gains, p the density of the sum of the others' gains: the
-second derivative of E (g + S')_+ in g. The sum over K cells is least where the number of cells to a
-length of y is proportional to (f_ref p(-g) g'^2)^(1/3) = h^(1/3); it is then n V/D^2 (int
-h^(1/3))^3/(2 K^2).
+where w is the cell's mass, D the width of its gains, and p the density of the sum of the others'
+gains, which is the second derivative of E (g + S')_+ in g. The sum over K cells is least if the
+number of cells per length of y is proportional to (f_ref p(-g) g'^2)^(1/3) = h^(1/3). It is then n
+V/D^2 (int h^(1/3))^3/(2 K^2).
 """
 
 from __future__ import annotations
@@ -27,40 +27,43 @@ __all__ = ["Aim", "Sketch", "edges", "even_edges", "groups_of", "places", "rough
 
 Floats = npt.NDArray[np.float64]
 
-# Variance of a uniform gain that is lost at its mean, or won at its ends, in squares of its range.
+# Variance lost when a uniform gain is replaced by its mean, and gained when it is replaced by its
+# ends, in squares of its range.
 _BELOW, _ABOVE = 1.0 / 12.0, 1.0 / 6.0
-# Places at which densities are looked at: a cell is a few of them.
+# Number of places at which densities are evaluated: a cell has a few of them.
 _PLACES = 600
-# Tilts at which the others' transform is looked at, on either side; and where rough will do.
+# Number of tilts on each side at which the others' transform is evaluated; the second where less
+# accuracy will do.
 _TILTS, _COARSE = 120, 48
-# Chernoff's bound of one saddle point's law may be this much above the answer, in logs.
+# Amount, in logs, by which the Chernoff bound of a saddle point's law may exceed the answer.
 _APART = 3.0
-# Groups of the large gains of the others.
+# Number of groups of the others' large gains.
 _JUMPS = 48
-# Of the error allowed: what each of the two ends that are cut off may cost.
+# Share of the allowed error that each of the two ends cut off may cost.
 _CUT_OFF = 0.05
 _MOST_CELLS = 2500
-# log of how fast it stops to be so that a sum of draws may be anywhere within sd.
+# log of the factor per draw by which it becomes unlikely that a sum of few draws is anywhere within
+# sd.
 _FEW = 0.3
-# A cell is shorter than one on which the density changes by a factor of e^2.
+# A cell is shorter than an interval on which the density changes by a factor of e^2.
 _BENT = 2.0
-# How far beyond the outermost atoms the outermost places are, relatively.
+# Relative distance of the outermost places from the outermost atoms.
 _MARGIN = 1e-9
-# Nodes of a panel of an estimate's law, and log of the mass that is out of its sight.
+# Nodes in a panel of an estimate's law, and log of the mass it leaves out.
 _NODES, _ROUGH_DEPTH = 8, -270.0
-# Exponents and gains whose powers floats hold.
+# Largest exponent, and largest gain, whose powers are finite floats.
 _LARGEST, _HUGE = 650.0, 1e100
 
 
 class HasDensities(Protocol):
-    """What is asked of a law of reports on a line."""
+    """What this module needs of a law of reports on a line."""
 
     def log_densities(self, y: Floats) -> Floats:
         """log of the reference's density, log u and log v."""
         ...
 
     def outline(self, log_mass: float) -> tuple[float, float, tuple[float, ...]]:
-        """Places beyond which there is no more mass than that, and places of kinks."""
+        """Two places beyond which the mass is at most e^log_mass, and the places of kinks."""
         ...
 
     def constant_ends(self) -> list[tuple[float, float, float]]:
@@ -69,19 +72,19 @@ class HasDensities(Protocol):
 
     @property
     def unit(self) -> float:
-        """A length on which densities change by a factor."""
+        """A length on which densities change by a constant factor."""
         ...
 
 
 class Aim(NamedTuple):
-    """What cells are for.
+    """The purpose of the cells: how many draws, and how accurate.
 
     Attributes
     ----------
     n : int
-        Draws.
+        Number of draws.
     log_delta, log_error : float
-        About logs of delta, and of the error that it may have.
+        Estimates of log delta, and of log of the error allowed in delta.
     """
 
     n: int
@@ -90,24 +93,24 @@ class Aim(NamedTuple):
 
     @property
     def log_answer(self) -> float:
-        """log E(S)_+."""
+        """log E (S)_+."""
         return self.log_delta + math.log(self.n)
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """A law in floats at fixed places, for every eps.
+    """A law in floats at fixed places, used at every eps.
 
     Attributes
     ----------
     y : ndarray
         Places, increasing.
     mass : ndarray
-        The reference's mass between neighbouring places.
+        The reference's mass between adjacent places.
     u, v : ndarray
-        Ratios at the places.
+        Likelihood ratios at the places.
     ends : ndarray, shape (K, 3)
-        Reference's mass, u and v of outputs beyond the places on which ratios are constant.
+        Reference's mass, u and v of the outputs beyond the places, where ratios are constant.
     """
 
     y: Floats
@@ -118,7 +121,7 @@ class Sketch:
 
 
 def sketch(law: HasDensities, log_mass: float) -> Sketch:
-    """Look at a law down to a mass e^log_mass in its tails."""
+    """Evaluate a law down to a mass of e^log_mass in its tails."""
     left, right, kinks = law.outline(log_mass)
     length = right - left
     parts = [np.linspace(left, right, _PLACES)]
@@ -134,9 +137,9 @@ def sketch(law: HasDensities, log_mass: float) -> Sketch:
 
 
 def rough_law(law: HasDensities) -> tuple[Floats, Floats, Floats]:
-    """Masses, u and v at Gauss-Legendre nodes: for estimates at every eps.
+    """Masses, u and v at Gauss-Legendre nodes, for estimates at every eps.
 
-    Panels are as wide as the law's unit, and halve towards kinks.
+    Panels are as wide as the law's unit, and as narrow as needed at kinks.
     """
     left, right, kinks = law.outline(_ROUGH_DEPTH)
     y, weight = [], []
@@ -160,18 +163,18 @@ def rough_law(law: HasDensities) -> tuple[Floats, Floats, Floats]:
 
 
 def edges(seen: Sketch, aim: Aim, *, epsilon: float, upper: bool) -> list[float]:
-    """Places at which to cut.
+    """Places at which to cut the line.
 
     Parameters
     ----------
     seen : Sketch
         The law.
     aim : Aim
-        How many draws, and how near.
+        Number of draws, and accuracy.
     epsilon : float
-        eps.
+        eps in nats.
     upper : bool
-        Whether atoms are to be at the ends of ranges.
+        Whether atoms will be at the ends of ranges (a law above).
     """
     grow = math.exp(epsilon)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -179,7 +182,7 @@ def edges(seen: Sketch, aim: Aim, *, epsilon: float, upper: bool) -> list[float]
 
 
 def _edges(seen: Sketch, aim: Aim, grow: float, *, upper: bool) -> list[float]:
-    """The same at a = ``grow``."""
+    """The places at a = ``grow``."""
     gain = seen.u - grow * seen.v
     others = _others(
         np.append(seen.mass, seen.ends[:, 0]),
@@ -191,7 +194,7 @@ def _edges(seen: Sketch, aim: Aim, grow: float, *, upper: bool) -> list[float]:
     gain = seen.u - grow * seen.v
     log_p, tilt = others.at(0.5 * (gain[1:] + gain[:-1]))
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        # h^(1/3) dy with h = (mass/dy) p (dg/dy)^2
+        # cost = h^(1/3) dy with h = (mass/dy) p (dg/dy)^2
         log_h = np.log(seen.mass) + log_p + 2.0 * np.log(np.abs(np.diff(gain)))
         cost = np.exp(np.clip(log_h / 3.0, -_LARGEST, _LARGEST))
         first, last = _cuts(seen, grow, log_p, tilt, aim)
@@ -202,13 +205,13 @@ def _edges(seen: Sketch, aim: Aim, grow: float, *, upper: bool) -> list[float]:
     cells += np.minimum(np.nan_to_num(bend), 1.0) / _BENT
     whole = np.concatenate([[0.0], np.cumsum(cells)])
     places = np.interp(np.linspace(0.0, whole[-1], math.ceil(whole[-1])), whole, seen.y)
-    # Where no cost accrues the last place may be anywhere beyond.
+    # Where no cost accrues, interpolation may put the last place anywhere beyond.
     places = np.clip(places, seen.y[first], seen.y[last])
     return [float(y) for y in np.unique(np.concatenate([places, seen.y[[first, last]]]))]
 
 
 def _count(whole: float, aim: Aim, *, upper: bool) -> int:
-    """How many places bring the error of E(S)_+ to e^log_allowed."""
+    """Number of places at which the error of E (S)_+ is e^log_error."""
     if not math.isfinite(whole):
         msg = "ratios of densities that are no floats: wanted noise that is not so narrow"
         raise NotCertified(msg)
@@ -218,9 +221,9 @@ def _count(whole: float, aim: Aim, *, upper: bool) -> int:
 
 
 def _refined(seen: Sketch, gain: Floats, wanted: Floats) -> Sketch:
-    """With more places, at which the gain is about what is wanted: there the others' density bends.
+    """The sketch with more places, at which the gain is near a wanted value.
 
-    Masses are shared out evenly; logs of ratios are taken to be linear between places.
+    The others' density bends there. Masses are split evenly, and log ratios are interpolated.
     """
     low, high = np.minimum(gain[1:], gain[:-1]), np.maximum(gain[1:], gain[:-1])
     at, goal = np.nonzero((wanted > low[:, None]) & (wanted < high[:, None]))
@@ -244,11 +247,12 @@ class _Others:
     Attributes
     ----------
     place, log_p, tilt : ndarray
-        Sums, log p there without rare large gains, and minus its slope; none where floats fail.
+        Sums, log p there without rare large gains, and minus its slope; empty where floats
+        overflow.
     rare, rare_gain : ndarray
-        Expected numbers of rare large gains, and these.
+        Expected numbers of rare large gains, and these gains.
     log_least : float
-        log of what p is at least.
+        log of a lower limit of p.
     """
 
     place: Floats
@@ -259,7 +263,7 @@ class _Others:
     log_least: float
 
     def at(self, gain: Floats) -> tuple[Floats, Floats]:
-        """About log p(-g) at every gain, and minus its slope there."""
+        """Estimates of log p(-g) at every gain, and of minus its slope."""
         if not self.place.size:
             return np.full(gain.size, self.log_least), np.full(gain.size, math.exp(self.log_least))
         found = self._usual(-gain)
@@ -276,9 +280,9 @@ class _Others:
 def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> _Others:
     """The density of the others' sum.
 
-    Along the saddle points t the sum of the gains up to a first cut has the density
-    e^(K(t) - t x)/sqrt(2 pi n V) at x = K'(t), K(t) = n log E e^(tG), V the tilted variance. Beyond
-    the cut one of the others may have a gain of its own.
+    Along saddle points t, the sum of the gains up to a first cut has the density e^(K(t) - t
+    x)/sqrt(2 pi n V) at x = K'(t), with K(t) = n log E e^(tG) and the tilted variance V. Beyond the
+    cut, one of the others may have a large gain.
     """
     n = aim.n
     order = np.argsort(gain)
@@ -291,7 +295,7 @@ def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> _Others:
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         exponent = np.minimum(np.multiply.outer(tilts, g[usual]), _LARGEST)
         lifted = np.expm1(exponent)
-        # The mean is known: sums over places are not exact enough for n of them.
+        # The mean is known exactly: sums over places are not accurate enough for n of them.
         drift = mean - float(w[rare] @ g[rare])
         rise = (lifted - exponent) @ w[usual] + tilts * drift - float(w[rare].sum())
         first_moment = lifted @ (w * g)[usual] + drift
@@ -313,13 +317,13 @@ def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> _Others:
         tilts[good],
         weight * n,
         heavy / np.maximum(weight, 1e-300),
-        # Of a few draws the sum is nowhere near a saddle point's: E (S)_+ is about p/tilt^2 at 0.
+        # For few draws the sum is far from a saddle point's: E (S)_+ is about p/tilt^2 at 0.
         min(aim.log_answer - 2.0 * math.log(sd), -math.log(sd) - _FEW * n),
     )
 
 
 def _first_cut(w: Floats, g: Floats, mean: float, sd: float, aim: Aim) -> int:
-    """How many of the sorted gains a saddle point may hold: Chernoff's bound is near the answer."""
+    """Number of sorted gains whose Chernoff bound is still near the answer, for a saddle point."""
     tilts = np.geomspace(1e-4 / sd, _steepest(sd, g), _COARSE)
     with np.errstate(over="ignore"):
         exponent = np.minimum(np.multiply.outer(tilts, g), _LARGEST)
@@ -334,14 +338,14 @@ def _first_cut(w: Floats, g: Floats, mean: float, sd: float, aim: Aim) -> int:
 
 
 def _steepest(sd: float, gain: Floats) -> float:
-    """The largest tilt: of a sum of many gains, or of the few that are as large as the largest."""
+    """The largest tilt: for a sum of many gains, or for the few gains as large as the largest."""
     return max(60.0 / sd, _LARGEST / max(float(gain.max()), 1e-300))
 
 
 def _cuts(seen: Sketch, grow: float, log_p: Floats, tilt: Floats, aim: Aim) -> tuple[int, int]:
-    """The first and the last place that are worth a cell.
+    """The first and the last place worth a cell.
 
-    Beyond an end where gains rise there is one atom, and a charge: n min(R p/tilt^2, P) are lost.
+    Beyond an end where gains rise there is one atom and a charge: n min(R p/tilt^2, P) is lost.
     Beyond an end where gains fall they are raised, which costs less than n a Q.
     """
     gain = seen.u - grow * seen.v
@@ -365,7 +369,7 @@ def _cuts(seen: Sketch, grow: float, log_p: Floats, tilt: Floats, aim: Aim) -> t
 
 
 def even_edges(law: HasDensities, count: int, log_mass: float) -> list[float]:
-    """Places at which to cut for every eps: where sqrt(mass) |d log(u/v)| accrues evenly."""
+    """Places to cut at for every eps: sqrt(mass) |d log(u/v)| accrues evenly between them."""
     seen = sketch(law, log_mass)
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         loss = np.log(np.maximum(seen.u, 1e-300)) - np.log(np.maximum(seen.v, 1e-300))
@@ -378,14 +382,14 @@ def even_edges(law: HasDensities, count: int, log_mass: float) -> list[float]:
 
 
 def groups_of(rows: Floats, most: int) -> list[npt.NDArray[np.intp]]:
-    """Cells near each other in log P/Q, about so many groups.
+    """Groups of cells near each other in log P/Q, about ``most`` of them.
 
     Parameters
     ----------
     rows : ndarray, shape (K, 3)
         Masses under the reference, P and Q.
     most : int
-        Groups wanted.
+        Number of groups wanted.
     """
     with np.errstate(divide="ignore"):
         loss = np.clip(np.log(rows[:, 1]) - np.log(rows[:, 2]), -_LARGEST, _LARGEST)
@@ -398,18 +402,18 @@ def groups_of(rows: Floats, most: int) -> list[npt.NDArray[np.intp]]:
 
 
 def places(mass: Floats, gain: Floats, aim: Aim, *, epsilon: float, upper: bool) -> Floats:
-    """Gains between which atoms are gathered or shared out, so that delta is off as aimed.
+    """Gains at which atoms are grouped or split, so that delta's error is as allowed.
 
     Parameters
     ----------
     mass, gain : ndarray
-        Atoms; what is missing of the mass has the gain 0.
+        Atoms; the mass missing to 1 has the gain 0.
     aim : Aim
-        How many draws, and how near.
+        Number of draws, and accuracy.
     epsilon : float
-        eps.
+        eps in nats.
     upper : bool
-        Whether atoms are shared out.
+        Whether atoms are split between places (a law above) rather than grouped.
     """
     order = np.argsort(gain)
     w, g = mass[order], gain[order]
@@ -422,6 +426,6 @@ def places(mass: Floats, gain: Floats, aim: Aim, *, epsilon: float, upper: bool)
     whole = np.concatenate([[0.0], np.cumsum(cost)])
     count = min(_count(whole[-1], aim, upper=upper), g.size + 1)
     found = np.interp(np.linspace(0.0, whole[-1], count), whole, g)
-    # Atoms at the ends, balls, lie inside.
+    # The outermost atoms are balls: they have to lie inside.
     margin = _MARGIN * max(float(np.abs(g[[0, -1]]).max()), 1e-300)
     return np.unique(np.concatenate([found, [g[0] - margin, g[-1] + margin]]))

@@ -1,4 +1,4 @@
-"""How many points of a circle to sum, and where to bound what they leave out."""
+"""How many points of a circle to sum, and at which radii to bound the terms left out."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy.typing as npt
 __all__ = ["Plan", "Tilted", "plan"]
 
 Array = npt.NDArray[np.float64]
-# More than so many points are not summed: that takes about a second.
+# Most points that are summed: about a second.
 _MOST_POINTS = 1 << 15
-# Radii that are tried for Chernoff's inequality: logs of their ratios to rho.
+# Radii that are tried for Chernoff's inequality, as logs of their ratios to rho.
 _STEPS = np.geomspace(1e-9, 20.0, 72)
-# Sizes M are powers of this, so that neighbouring data sets share their points.
+# Sizes M are powers of this, so that similar data sets share their points.
 _LADDER = math.sqrt(2.0)
 
 # Numbers of points are multiples of this.
@@ -23,7 +23,10 @@ _SHARED = 4
 
 
 class Plan(NamedTuple):
-    """M points, of which ``points`` in the upper half are summed; logs of Chernoff's radii."""
+    """M points, of which ``points`` on the upper half are summed.
+
+    Log ratios of Chernoff's radii to rho.
+    """
 
     size: int
     points: int
@@ -37,11 +40,11 @@ class Tilted:
     Parameters
     ----------
     shares, rests : pair of float
-        P(1) and P(0) of both kinds of bits.
+        P(1) and P(0) of the two kinds of bits, under the tilt.
     log_rho : float
         log rho >= 0.
     noise : (str, float, int) or None
-        Kind, scale and how often.
+        Kind, scale and number of noises.
     """
 
     def __init__(
@@ -52,18 +55,18 @@ class Tilted:
         noise: tuple[str, float, int] | None = None,
     ) -> None:
         self.shares, self.rests, self.log_rho, self.noise = shares, rests, log_rho, noise
-        # Radii up to 1 alone bound what is below.
+        # Only radii of at most 1 bound the tails below.
         floor = max(log_rho * (1.0 + 1e-12) + 1e-15, float(_STEPS[0]))
         self.down_steps = np.append(_STEPS[floor < _STEPS], floor)
         self._up = self._log_means(_STEPS)
         self._down = self._log_means(-self.down_steps)
 
     def variance(self, high: int, low: int) -> float:
-        """Of the bits' sum."""
+        """Variance of the sum of the bits."""
         return sum(n * s * r for n, s, r in zip((high, low), self.shares, self.rests, strict=True))
 
     def spread(self, high: int, low: int) -> float:
-        """Variance of the bits' sum and all noise, about."""
+        """An estimate of the variance of the sum of the bits and all noise."""
         found = self.variance(high, low)
         if self.noise is not None:
             kind, scale, times = self.noise
@@ -72,7 +75,7 @@ class Tilted:
 
     @property
     def drift(self) -> float:
-        """Mean of all noise under the tilt, about."""
+        """An estimate of the mean of all noise under the tilt."""
         if self.noise is None:
             return 0.0
         kind, scale, times = self.noise
@@ -82,21 +85,24 @@ class Tilted:
         return times * (up - down)
 
     def above(self, high: int, low: int) -> Array:
-        """log E e^(t (W - its mean, about)) under the tilt at all steps t; inf if there is none."""
+        """log E e^(t (W - an estimate of its mean)) under the tilt at all steps t.
+
+        Inf if infinite.
+        """
         return high * self._up[0] + low * self._up[1] + self._up[2]
 
     def below(self, high: int, low: int) -> Array:
-        """The same at -t, for the steps that bound what is below."""
+        """The same quantity at -t, for the steps that bound tails below."""
         return high * self._down[0] + low * self._down[1] + self._down[2]
 
     def _log_means(self, t: Array) -> tuple[Array, Array, Array]:
-        """Of one bit of each kind, and of all noise."""
+        """log E e^(tX), centred, for one bit of each kind, and for all noise."""
         found = []
         for s, r in zip(self.shares, self.rests, strict=True):
             if s * r == 0.0:
                 found.append(np.zeros_like(t))
                 continue
-            # log (r + s e^t) - s t, less digits lost near t = 0.
+            # log (r + s e^t) - s t, without loss of digits near t = 0.
             log = np.logaddexp(math.log(r), math.log(s) + t) - s * t
             found.append(np.where(np.abs(t) < 1e-4, 0.5 * s * r * t * t, log))
         return found[0], found[1], self._noise(t) - t * self.drift
@@ -127,18 +133,18 @@ def _log_sum(logs: Array) -> Array:
 def plan(
     tilted: Tilted, counts: tuple[tuple[int, int], ...], *, goal: float, offset: float, log_b: float
 ) -> Plan | None:
-    """The least M at which aliases, and points left out, are below e^-goal; None if too large.
+    """The least M at which aliases and points left out are below e^-goal; None if too large.
 
     Parameters
     ----------
     tilted : Tilted
-        The laws.
+        The laws under the tilt.
     counts : tuple of (int, int)
-        Numbers of bits of both kinds: one M for all of them.
+        Numbers of bits of both kinds: one M serves all of these pairs.
     goal : float
-        In nats, relative to G(rho) rho^-j.
+        Accuracy in nats, relative to G(rho) rho^-j.
     offset : float
-        How far j is from the mean, at most.
+        Largest distance of j from the mean.
     log_b : float
         log (e^eps - 1).
     """
@@ -155,24 +161,27 @@ def plan(
     rung = math.ceil(math.log(max(need, 16.0)) / math.log(_LADDER))
     size = 2 * math.ceil(0.5 * _LADDER**rung)
     count = max(_points(tilted, high, low, size, goal) for high, low in counts)
-    # A few more, so that neighbouring data sets share what is computed at the points.
+    # A few more points, so that similar data sets share the computations at them.
     count = min(_SHARED * math.ceil(count / _SHARED), size // 2)
     return Plan(size, count, up[1], down[1]) if count <= _MOST_POINTS else None
 
 
 def _least(sizes: Array, steps: Array) -> tuple[float, float]:
-    """The least size, and the step it is for."""
+    """The least size, and its step."""
     i = int(np.argmin(sizes))
     return float(sizes[i]), float(steps[i])
 
 
 def _level(tilted: Tilted, high: int, low: int) -> float:
-    """log of G(rho) rho^-mean, about: that of a normal law."""
+    """An estimate of log of G(rho) rho^-mean: that of a normal law."""
     return -0.5 * tilted.spread(high, low) * tilted.log_rho**2
 
 
 def _points(tilted: Tilted, high: int, low: int, size: int, goal: float) -> int:
-    """Points until |G(z)/G(rho)| is below e^-goal: |1 - p + p e^(it)|^2 = 1 - 4 p (1-p) sin^2."""
+    """Number of points from which on |G(z)/G(rho)| < e^-goal.
+
+    |1 - p + p e^(it)|^2 = 1 - 4 p (1-p) sin^2.
+    """
     first, last = 1, size // 2
 
     def log_size(i: int) -> float:

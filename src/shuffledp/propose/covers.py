@@ -1,7 +1,7 @@
-"""Cells of outputs and grids of inputs for label stealing of noise on an interval, in plain floats.
+"""Cells of outputs and grids of inputs for label stealing with noise on an interval, in floats.
 
-Nothing here has to be right: any proposal gives a bound, a bad one a loose bound
-(``bounds.covers``).  Units as there: inputs fill [0, 1], a = e^eps.
+Any proposal gives a valid bound, and a bad one a loose bound (``bounds.covers``).  Units are as
+there: inputs fill [0, 1], a = e^eps.
 """
 
 from __future__ import annotations
@@ -31,22 +31,21 @@ __all__ = [
 
 
 class Cover(NamedTuple):
-    """What is proposed: grids of inputs and cells of outputs.
+    """A proposal: grids of inputs and cells of outputs.
 
     Attributes
     ----------
     edges, pool : tuple of float
-        Edges of the labels' and of the reservoir's cells; 1/2 is among the latter's.  For Laplace
-        noise both reach from 0 to 1, and gains are constant outside; for normal noise they reach
-        a deviation or more beyond 0 and 1, and gains are cut at the outermost edges.
+        Edges of the labels' and of the reservoir's cells; 1/2 is among the latter.  For Laplace
+        noise both reach from 0 to 1, and gains are constant outside. For normal noise they reach a
+        standard deviation or more beyond 0 and 1, and gains are cut at the outermost edges.
     boxes : tuple of float
         Edges of the boxes in which remainders are bounded, from the first to the last of ``edges``.
     first, second : Row
-        Grids of (A) and (B).
+        Grids of types (A) and (B).
     third : tuple of float
-        Grid of (C) from 0 to 1/2, on which (1, 0, x) and (0, 1, x), the mirror image of
-        (1, 0, 1 - x), are looked at; none where 0 and 1 are all inputs there are: then only
-        (1, 0, 0) and (0, 1, 0) are.
+        Grid of type (C) from 0 to 1/2, for (1, 0, x) and (0, 1, x), which is the mirror image of
+        (1, 0, 1 - x). Empty if the only inputs are 0 and 1: then (1, 0, 0) and (0, 1, 0) suffice.
     middle : float
         m/(b (1 - a)) of Lemma 6.5, from 0 to 1: gains are stretched about m.
     """
@@ -60,22 +59,23 @@ class Cover(NamedTuple):
     middle: float = 1.0
 
 
-# Of an end, of values that rounds are composed of, and of a reader who looks once more at an end;
-# among few users, where the bound itself is several percent above the lower end.
+# For an end, for values that rounds are composed of, and for a reader's check of an end; and among
+# few users, where the bound itself is several per cent above the lower end.
 FINE, COARSE, FINEST = Detail(), Detail(2e-4, 0.6, 3e-4), Detail(1.5e-5, 0.6, 1.5e-5)
 FEW = Detail(8e-5, 0.6, 4e-5)
-# How often a cover of too many inputs is made again, and so many times as coarse.
+# How often a cover with too many inputs is made again, and the factor by which it is coarser each
+# time.
 _AGAIN, _COARSER = 3, 5.0
 
 # ------------------------------------------------------------------------------ cells of outputs
 
-# Labels' cells that a bound takes at most, and at least.
+# Most and fewest cells for the labels.
 _MOST_CELLS, _FEWEST_CELLS = 900, 24
-# Besides, so many cells are spread evenly, as a share of the others.
+# Further cells that are spread evenly, as a share of the others.
 _EVEN = 0.12
-# Boxes for remainders.
+# Number of boxes for remainders.
 _BOXES = 64
-# In log delta: what is left out of the cells of normal noise, below delta.
+# Depth in log delta, below delta, of what the cells of normal noise leave out.
 _LEFT_OUT = 9.0
 
 
@@ -98,7 +98,7 @@ def cover(
 
 
 def without_grids(edges: tuple[float, ...]) -> Cover:
-    """Cells with these edges, for inputs at the ends of the interval alone."""
+    """Cells with these edges, for inputs at the two ends of the interval only."""
     half = [y for y in edges if y > 0.5]
     pool = sorted({0.5, *half[::2], half[-1], *(1 - y for y in half[::2]), 1 - half[-1]})
     empty = Row((), ())
@@ -106,7 +106,7 @@ def without_grids(edges: tuple[float, ...]) -> Cover:
 
 
 def with_grids(cells: Cover, rows: Grids) -> Cover:
-    """The same cells, for all inputs."""
+    """The same cells with grids of inputs, for all inputs."""
     return cells._replace(
         first=rows.row(second=False),
         second=rows.row(second=True),
@@ -130,13 +130,14 @@ def edges_for(
     top: float | None = None,
     count: int | None = None,
 ) -> tuple[float, ...]:
-    """Edges by which two atoms a cell add little to the variance of (1, 0, 0) and (0, 1, 0).
+    """Edges at which two atoms per cell add little to the variance of (1, 0, 0) and (0, 1, 0).
 
-    A cell of mass m on which the gain moves by w adds at most m w^2/6 against a flat law: least for
-    a density of cells in proportion to (mass density)^(1/3) (rise of the gain)^(2/3).
+    A cell of mass m on which the gain changes by w adds at most m w^2/6, compared with a flat law.
+    The sum is least for a density of cells proportional to (mass density)^(1/3) (slope of the
+    gain)^(2/3).
 
-    ``cells`` is that of ``Detail``, ``top`` the largest gain that counts, the ceiling if none is
-    given, and ``count`` the number of cells, if it is given.
+    ``cells`` is that of ``Detail``. ``top`` is the largest gain that counts, by default the
+    ceiling. ``count`` is the number of cells, if given.
     """
     a, b = math.exp(eps), (1 - free.theta) / (1 - free.kappa)
     cut = free.ceiling / b

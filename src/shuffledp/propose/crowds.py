@@ -1,7 +1,7 @@
-"""The free numbers of label stealing in a crowd, in floats: any are valid, good ones are sharp.
+"""Free numbers of label stealing in a crowd, in floats: any are valid, good ones are sharp.
 
 The estimate of log delta is that of ``kernel.crowd_sum`` for the worst type of each group, with
-alpha at the saddle and the integral at places t = sinh(u)/width.
+alpha at the saddle point and the integral evaluated at t = sinh(u)/width.
 """
 
 from __future__ import annotations
@@ -21,31 +21,34 @@ from shuffledp.kernel.crowd_sum import Free
 __all__ = ["FloatCrowd", "Proposal", "contour_of", "propose"]
 
 Array = NDArray[np.float64]
-# The empty reservoir may cost about this share of delta where a search begins.
+# Share of delta that the empty reservoir may cost at the start of a search.
 _TAIL = 0.002
-# Reservoirs that are tried against the least one by that, and their shares where an output speaks
-# against the victim's x0.
+# Sizes of the reservoir that are tried, relative to the least one by that share, and its relative
+# sizes at outputs that speak against the victim's x0.
 _LARGER, _AGAINST = (2.0, 1.0, 5.0, 15.0), (0.2, 1.0, 0.05)
-# The share of what all laws have in common that a reservoir may have, at most.
+# Largest share of the common part of all laws that a reservoir may have.
 _MOST = 0.97
-# Factors by which one number after the other is changed while the estimate falls by so much.
+# Factors by which the numbers are changed one after the other, as long as the estimate falls by at
+# least _GAIN.
 _FACTORS, _GAIN = (2.0, 1.3), 2e-3
-# Estimates of one search, at most.
+# Most estimates of one search.
 _MOST_ESTIMATES = 400
-# h alpha, and the period against the sum's deviation and 1/alpha: together 1e-5 of delta.
+# h alpha, and the period relative to the sum's standard deviation and to 1/alpha: together they
+# cost 1e-5 of delta.
 _SMOOTHING, _PERIOD, _PERIOD_OF_ALPHA = 0.005, 6.0, 14.0
 # Nodes left out, as a share of the sum.
 _LEFT_OUT = 3e-5
-# Places u of the integral, of which the first ones reach nine deviations of the sum; the others
-# where few are hidden, so that the transform comes back to e^(-M/2) of its peak: M below this.
+# Places u of the integral. The first _NEAR_PLACES reach nine standard deviations of the sum; all
+# are used if the expected number of hidden users M is below _FEW, as the transform then returns to
+# e^(-M/2) of its peak.
 _PLACES, _NEAR_PLACES, _FEW = np.linspace(0.0, 7.25, 101), 41, 60.0
-# Largest exponent of a tilt, and the one where no gain is positive.
+# Largest exponent of a tilt, and the one that is used if no gain is positive.
 _LARGEST, _STEEP = 600.0, 40.0
 
 
 @dataclass(frozen=True)
 class FloatCrowd:
-    """A victim's pair of laws among the others of all groups, as ``kernel.crowd_sum`` has them."""
+    """A victim's pair of laws among the others of all groups, as in ``kernel.crowd_sum``."""
 
     victim: Array
     rows: tuple[Array, ...]
@@ -54,7 +57,7 @@ class FloatCrowd:
 
 
 class Proposal(NamedTuple):
-    """Free numbers, the tilt, and about the log delta that they give."""
+    """Free numbers, tilt, and an estimate of their log delta."""
 
     free: Free
     alpha: float
@@ -62,7 +65,7 @@ class Proposal(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """Measures at one eps: row 0 is the reservoir, then one type of each group."""
+    """Measures at one eps: row 0 is the reservoir, the other rows are one type of each group."""
 
     mass: Array
     gain: Array
@@ -72,15 +75,15 @@ class _Parts(NamedTuple):
 
 
 def propose(crowd: FloatCrowd, epsilon: float, log_target: float) -> Proposal | None:
-    """Good free numbers where log delta is about that; None where no reservoir is large enough.
+    """Good free numbers for a log delta near ``log_target``; None if no reservoir is large enough.
 
     Parameters
     ----------
-    crowd : the pair and the others.
-    epsilon : eps > 0.
-    log_target : about log delta.
+    crowd : the victim's pair and the others.
+    epsilon : eps > 0 in nats.
+    log_target : an estimate of log delta.
     """
-    # Numbers that leave the floats are not proposed.
+    # Numbers that overflow are not proposed.
     with np.errstate(all="ignore"):
         best = _first(crowd, epsilon, log_target)
         return None if best is None else _refined(crowd, epsilon, best)
@@ -89,7 +92,7 @@ def propose(crowd: FloatCrowd, epsilon: float, log_target: float) -> Proposal | 
 def contour_of(
     crowd: FloatCrowd, epsilon: float, free: Free, alpha: float, smoothing: float | None = None
 ) -> Contour:
-    """Where the sum of these free numbers is taken; a good smoothing where none is given."""
+    """The contour for these free numbers, with a good smoothing where none is given."""
     with np.errstate(all="ignore"):
         parts = _parts(crowd, epsilon, free, alpha)
         _, width, leading, inside = _on_line(parts, alpha)
@@ -103,7 +106,7 @@ def contour_of(
 
 
 def estimate(crowd: FloatCrowd, epsilon: float, free: Free) -> Proposal | None:
-    """What these free numbers give about at this eps."""
+    """The estimate for these free numbers at this eps."""
     with np.errstate(all="ignore"):
         return _estimated(crowd, epsilon, free)
 
@@ -112,7 +115,7 @@ def estimate(crowd: FloatCrowd, epsilon: float, free: Free) -> Proposal | None:
 
 
 def _first(crowd: FloatCrowd, epsilon: float, log_target: float) -> Proposal | None:
-    """One number varied after the other."""
+    """The best of some starts, with one number varied after the other."""
     best: Proposal | None = None
     at, tried = (0, 0, 0), set[tuple[int, ...]]()
     shares = _shares(crowd, epsilon)
@@ -131,7 +134,7 @@ def _first(crowd: FloatCrowd, epsilon: float, log_target: float) -> Proposal | N
 
 
 def _refined(crowd: FloatCrowd, epsilon: float, best: Proposal) -> Proposal:
-    """Each number times a factor, or through it, while the estimate falls."""
+    """Each number multiplied or divided by a factor, as long as the estimate falls."""
     left = _MOST_ESTIMATES
     for factor in _FACTORS:
         fell = True
@@ -149,7 +152,7 @@ def _refined(crowd: FloatCrowd, epsilon: float, best: Proposal) -> Proposal:
 
 
 def _moves(groups: int) -> list[Callable[[Free, float], Free | None]]:
-    """Changes of one number; None where that leads out of its range."""
+    """Changes of single numbers; None if a number would leave its range."""
 
     def gain(free: Free, by: float) -> Free | None:
         value = free.gain * by
@@ -167,7 +170,7 @@ def _moves(groups: int) -> list[Callable[[Free, float], Free | None]]:
         def change(free: Free, by: float) -> Free | None:
             shares = list(free.shares)
             shares[k] *= by
-            # Only q_k omega counts: the largest share is 1.
+            # Only q_k omega matters, so the largest share is kept at 1.
             top = max(shares)
             both = [x / top for x in (free.gain, free.loss)]
             if max(both) > _MOST or min(shares) <= 0.0:
@@ -181,7 +184,10 @@ def _moves(groups: int) -> list[Callable[[Free, float], Free | None]]:
 
 
 def _shares(crowd: FloatCrowd, epsilon: float) -> list[tuple[float, ...]]:
-    """q_k in proportion to 1/V_k, V_k the largest sum of g^2/R; less different; all alike."""
+    """q_k proportional to 1/V_k, V_k the largest sum of g^2/R; to its square root.
+
+    And all equal.
+    """
     g = _gain(crowd, epsilon)
     spreads = []
     for rows in crowd.rows:
@@ -201,7 +207,7 @@ def _sized(
     factors: tuple[float, float],
     shares: tuple[float, ...],
 ) -> Free | None:
-    """A reservoir so many times the least; None where the laws have not that much in common."""
+    """A reservoir ``factors`` times the least one; None if the laws have too little in common."""
     factor, against = factors
     g = _gain(crowd, epsilon)
     common = (crowd.least / np.array(shares)[:, None]).min(axis=0)
@@ -213,7 +219,7 @@ def _sized(
     if not 0.0 < kappa <= _MOST:
         return None
     half = Free(kappa, against * kappa, 0.5, shares)
-    # theta^2 A + (1 - theta)^2 B, the sum's variance, is least at B/(A + B).
+    # theta^2 A + (1 - theta)^2 B, the sum's variance, is least at theta = B/(A + B).
     parts = _parts(crowd, epsilon, half)
     seconds = (parts.mass * parts.gain * parts.gain).sum(axis=1)
     joined = expected * float(seconds[0])
@@ -239,7 +245,7 @@ def _parts(crowd: FloatCrowd, epsilon: float, free: Free, alpha: float = 0.0) ->
     for rows, q in zip(crowd.rows, shares, strict=True):
         left = np.maximum(rows - q * omega, 0.0)
         labels = _over((1.0 - join) * q * g, left)
-        # Tilts whose exponent leaves the floats are nobody's.
+        # Tilts whose exponent overflows are never used.
         grown = np.expm1(np.minimum(alpha * labels, 700.0)) if alpha > 0.0 else labels * labels
         j = int(np.argmax((left * grown).sum(axis=1)))
         mass.append(left[j])
@@ -263,7 +269,7 @@ def _estimated(crowd: FloatCrowd, epsilon: float, free: Free) -> Proposal | None
         return None
     top = float(parts.gain.max())
     if not top > 0.0:
-        # No sum is positive: the larger alpha, the less is left of the bound.
+        # No sum is positive: a larger alpha only lowers the bound.
         log = math.log(parts.paid) if parts.paid > 0.0 else -math.inf
         return Proposal(free, _STEEP / max(-float(parts.gain.min()), 1e-300), log)
     found = _at_saddle(parts, free)
@@ -290,7 +296,7 @@ def _at_saddle(parts: _Parts, free: Free) -> Proposal | None:
 
 
 def _saddle(parts: _Parts, top: float) -> float:
-    """alpha sum_k N_k (log(q_k c + d_k))' = 2, by Newton in log alpha between bounds."""
+    """Solve alpha sum_k N_k (log(q_k c + d_k))' = 2, by Newton in log alpha between bounds."""
     low, high = -math.inf, math.log(_LARGEST / top)
     spread = float(parts.users @ (parts.mass * parts.gain**2).sum(axis=1)[1:])
     at = min(math.log(2.0) - 0.5 * math.log(spread) if spread > 0.0 else high, high)
@@ -316,7 +322,7 @@ def _saddle(parts: _Parts, top: float) -> float:
 
 
 def _on_line(parts: _Parts, alpha: float) -> tuple[float, float, float, Array]:
-    """log prod T^N, the sum's deviation by psi, c0, and p_k."""
+    """log prod T^N, the standard deviation of the sum by psi, c0, and p_k."""
     rises = np.expm1(alpha * parts.gain)
     rise = (parts.mass * rises).sum(axis=1)
     tilted = parts.mass * (rises + 1.0)
@@ -333,7 +339,7 @@ def _on_line(parts: _Parts, alpha: float) -> tuple[float, float, float, Array]:
 
 
 def _integral(parts: _Parts, alpha: float, width: float, inside: Array) -> float:
-    """(1/2 pi) int min(1/M, psi_c) prod Psi^N/(alpha^2 + t^2) dt, about."""
+    """An estimate of (1/2 pi) int min(1/M, psi_c) prod Psi^N/(alpha^2 + t^2) dt."""
     scale, hidden = max(width, 1.0 / alpha), float(parts.users @ inside)
     places = _PLACES if hidden < _FEW else _PLACES[:_NEAR_PLACES]
     t = np.sinh(places) / scale
@@ -342,7 +348,7 @@ def _integral(parts: _Parts, alpha: float, width: float, inside: Array) -> float
     values = (turned * tilted).sum(axis=2)
     sizes = tilted.sum(axis=1)
     leading = sizes[0]
-    # What is left over has gain 0.
+    # The left-over has gain 0.
     whole = parts.shares * leading / inside
     rest = np.maximum(whole - parts.shares * leading - sizes[1:], 0.0)
     left = np.maximum(sizes[1:] + rest, 1e-300)

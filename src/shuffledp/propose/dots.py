@@ -1,12 +1,12 @@
-"""Where dots lie: where a chord between two of them adds the most to the delta of all rounds.
+"""Places of dots: more of them where a chord adds more to the delta of all rounds.
 
-A chord over a panel of length d at a loss l is above the curve by a^2 h''(a) d^2/12 in the mean,
-and a^2 h''(a) is the density p of the round's loss there. Composed with the other rounds, whose
-losses add up to a density p_o, that excess adds to delta(eps)
+A chord over a panel of length d at a loss l is above the curve by a^2 h''(a) d^2/12 on average, and
+a^2 h''(a) is the density p of the round's loss there. Let p_o be the density of the sum of the
+other rounds' losses. Then that excess adds to delta(eps)
 
     (d^2/12) int [ p(l) p_o(eps - l) + p(-l) p_o(eps + l) ] dl,
 
-by parts twice. Their sum is least where all panels add alike.
+by parts twice. The sum over panels is least if all panels add the same.
 """
 
 from __future__ import annotations
@@ -19,62 +19,64 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-# Losses, masses, infinite mass, in how many rounds.
+# Losses, masses, infinite mass, number of rounds.
 Law = tuple[Array, Array, float, int]
 
-# Estimates of eps are some per cent off: the density is smoothed by that share of eps.
+# Estimates of eps err by a few per cent: the density is smoothed by this share of eps.
 _BLURRED = 0.05
-# exp(-6^2/2) of a smoothed transform is next to nothing; and so many deviations of a sum.
+# Number of standard deviations beyond which a smoothed transform (e^(-6^2/2)), or a sum, is
+# negligible.
 _FAR = 6.0
-# Frequencies at most: with a hundred losses ten milliseconds. Beyond it more is smoothed.
+# Most frequencies: ten milliseconds with a hundred losses. If more are needed, the density is
+# smoothed more.
 _MOST_FREQUENCIES = 1 << 12
-# Of the largest tilted density what is below rounding says nothing.
+# Values below this share of the largest tilted density are rounding errors.
 _LOST = 1e-12
-# Panels at the least, and at most.
+# Fewest and most panels.
 _FEWEST, MOST = 48, 2000
-# Of several flows none asks for more panels than that: one that does would have all dots.
+# Most panels that a single one of several flows may require; otherwise it would take all dots.
 _MOST_EACH = 150.0
-# Of all dots these are laid out evenly, half of them along the estimates' own, which follow the
-# curve.
+# Share of dots that are laid out evenly: half of these by length, half along the estimates' own
+# places, which follow the curve.
 _EVEN = 0.2
-# Of what may be added to a moment, the part that is left to a tail's bound, which is tried at so
-# many places, each so many times the one before.
+# Share of a moment's budget left to a tail's bound, number of places at which that bound is tried,
+# and their ratio.
 _LEFT_OUT, _STARTS, _FARTHER = 0.05, 40, 1.15
-# Logs of what weights are raised to, and up to where, below the largest.
+# Weights are raised to e^-_FALLEN of the largest, if they are at least e^-_SEEN of it.
 _FALLEN, _SEEN = 6.0, 40.0
-# The first steps of a law by estimates, in parts of its scale, and how they grow beyond `_NEAR`
+# First steps of a law from estimates, as parts of its scale, and the growth of steps beyond `_NEAR`
 # scales: a hundred scales take 60 values.
 _PARTS, _NEAR, _GROWTH = 8.0, 4.0, 1.12
 _MOST_STEPS = 400
 
 
 class Flow(NamedTuple):
-    """What chords add to delta, over d^2/12, per nat of eps: ``density`` between ``ends``."""
+    """Contribution of chords to delta, over d^2/12, per nat: ``density`` between ``ends``."""
 
     ends: Array
     density: Array
 
 
 def flow(own: Law, others: Sequence[Law], *, epsilon: float, tilt: float) -> Flow:
-    """The density with which one round loses +-l and all of them eps, over l.
+    """Density, over l, of one round losing +-l while all rounds together lose eps.
 
     Parameters
     ----------
     own : Law
-        About the law of the round whose dots are placed.
+        An estimate of the law of the round whose dots are placed.
     others : sequence of Law
-        About those of all other rounds.
+        Estimates of the laws of all other rounds.
     epsilon : float
         eps > 0 in nats.
     tilt : float
-        About where the contour of all rounds crosses at this eps.
+        An estimate of the tilt of all rounds' contour at this eps.
     """
     loss, mass = own[0], own[1]
     return _spread(loss, mass * _density(others, epsilon - loss, tilt, _BLURRED * epsilon))
 
 
 def _spread(loss: Array, weight: Array) -> Flow:
-    """Weights of losses +-l over l: each stands for what is next to it."""
+    """Weights of losses +-l as a density over l: each stands for its surroundings."""
     size, place = np.unique(np.abs(loss), return_inverse=True)
     weight = np.asarray(np.bincount(place, weights=weight), dtype=np.float64)
     ends = np.concatenate([[0.0], 0.5 * (size[:-1] + size[1:]), size[-1:]])
@@ -84,7 +86,7 @@ def _spread(loss: Array, weight: Array) -> Flow:
 
 
 def joined(flows: Sequence[tuple[Flow, float]]) -> Flow:
-    """Several flows, each over what may be added to its delta: one flow whose budget is 1."""
+    """Several flows, each divided by its budget, as one flow with the budget 1."""
     ends = np.unique(np.concatenate([found.ends for found, _ in flows]))
     middle = 0.5 * (ends[:-1] + ends[1:])
     total = np.zeros(middle.size)
@@ -99,7 +101,10 @@ def joined(flows: Sequence[tuple[Flow, float]]) -> Flow:
 
 
 class Aim(NamedTuple):
-    """What chords add to a moment, over what they may, and whether the law is seen far enough."""
+    """The contribution of chords to a moment over its budget.
+
+    Whether the law is seen far enough.
+    """
 
     flow: Flow
     reached: bool
@@ -112,34 +117,35 @@ def moment_flow(
     last: float,
     tail: Callable[[float, float], float] | None,
 ) -> Aim:
-    """The density with which losses +-l add to E (P/Q)^A, over l; what may be added is 1.
+    """The density, over l, of the contribution of losses +-l to E (P/Q)^A, with the budget 1.
 
-    Where chords enlarge a^2 h'' = p(l) d^2/12 on a panel of length d they enlarge the moment by
-    A (A-1) e^{(A-1) l} times that (docs/theory-composition.md, Lemma 4.1).
+    If chords enlarge a^2 h'' = p(l) by d^2/12 on a panel of length d, they enlarge the moment by A
+    (A-1) e^{(A-1) l} times that (docs/theory-composition.md, Lemma 4.1).
 
     Parameters
     ----------
     own : Law
-        About the law of one round.
+        An estimate of the law of one round.
     order : float
         A > 1.
     rtol : float
-        Relative width of the divergence that is aimed at.
+        Relative width of the divergence to aim at.
     last : float
-        Where the curve is 0; inf where that is not known.
+        The eps from which on the curve is 0; inf if there is none.
     tail : callable, optional
         As for ``rounds.renyi.upper_renyi``.
     """
     loss, log_mass, rise = own[0], np.log(own[1]), order - 1.0
     far = np.maximum(rise * np.abs(loss), 1e-6)
-    # log of e^{rise l} - A + rise e^{-l}, about: next to 0 it is A rise l^2/2.
+    # An estimate of log of e^{rise l} - A + rise e^{-l}; near 0 it is A rise l^2/2.
     small = math.log(0.5 * order * rise) + 2.0 * np.log(np.maximum(np.abs(loss), 1e-150))
     term = np.where(far < 1.0, small, np.where(loss > 0.0, rise * loss, math.log(rise) - loss))
     log_total = float(np.logaddexp.reduce(log_mass + np.minimum(term, 1e5)))
     grown = float(np.logaddexp(0.0, log_total))
     log_budget = math.log(rtol) + grown + math.log(max(grown, 1e-300))
     log_weight = math.log(order * rise) + log_mass + rise * loss - log_budget
-    # Where little is added panels are not so wide that a moment's factor grows by much on them.
+    # Where little is added, panels are kept so narrow that the moment's factor grows little on
+    # them.
     top = float(log_weight.max())
     log_weight = np.where(
         log_weight > top - _SEEN, np.maximum(log_weight, top - _FALLEN), log_weight
@@ -156,19 +162,19 @@ def moment_flow(
 def places(
     found: Flow, *, finer: float = 1.0, fewest: int = _FEWEST, most: int = MOST
 ) -> tuple[float, ...]:
-    """eps at which to evaluate a curve, so that chords add about a budget of 1.
+    """The eps at which to evaluate a curve so that chords add about a budget of 1.
 
-    A sum of d^3 f is least where all terms are alike, with d as f^{-1/3}: with N panels it is
-    (int f^{1/3})^3/N^2.
+    A sum of d^3 f is least if all terms are equal, with d proportional to f^{-1/3}: for N panels it
+    is (int f^{1/3})^3/N^2.
 
     Parameters
     ----------
     found : Flow
-        What chords add, over the budget.
+        The contribution of chords, over the budget.
     finer : float
-        So many times as many panels.
+        Factor for the number of panels.
     fewest, most : int
-        Panels at the least before that, and at the most after it.
+        Fewest panels before that factor, and most after it.
     """
     width = np.diff(found.ends)
     if width.size == 0:
@@ -176,8 +182,8 @@ def places(
     root = np.cbrt(found.density)
     size = float((root * width).sum())
     panels = min(max(math.sqrt(size**3 / 12.0), fewest) * finer, most)
-    # Equal numbers for every piece of the table, too, and for equal lengths: estimates may say that
-    # nothing is added, and curves with few corners are few pieces.
+    # Some panels are spread evenly over the pieces of the table and over lengths: estimates may say
+    # that nothing is added, and curves with few corners have few pieces.
     even = 0.5 / width.size + 0.5 * width / width.sum()
     part = even if size <= 0.0 else _EVEN * even + (1.0 - _EVEN) * root * width / size
     upto = np.append(0.0, np.cumsum(part))
@@ -187,7 +193,7 @@ def places(
 
 
 def steps(scale: float, reach: float) -> Array:
-    """eps from 0 to ``reach`` at which estimates tell the shape of a curve."""
+    """The eps from 0 to ``reach`` at which estimates determine the shape of a curve."""
     found, step = [0.0], min(scale, reach) / _PARTS
     while found[-1] < reach and len(found) < _MOST_STEPS:
         if found[-1] > _NEAR * scale:
@@ -198,7 +204,7 @@ def steps(scale: float, reach: float) -> Array:
 
 
 def chords(eps: Array, values: Array, mirror: Array | None = None) -> tuple[Law, Law]:
-    """About the loss laws of chords through values of a curve, and of its mirror; counts are 1."""
+    """Estimated loss laws of chords through values of a curve and its mirror, for one round."""
     sides = [_convex(eps, one) for one in (values, values if mirror is None else mirror)]
     top = min(side[1][0] for side in sides)
     jumps, vertex, first = [], [], []
@@ -219,7 +225,7 @@ def chords(eps: Array, values: Array, mirror: Array | None = None) -> tuple[Law,
 
 
 def _convex(eps: Array, values: Array) -> tuple[Array, Array]:
-    """The convex envelope of some points as a function of e^eps."""
+    """The convex envelope of points as a function of e^eps."""
     kept: list[int] = []
     a, v = np.expm1(eps), np.minimum(np.minimum.accumulate(values), 1.0)
     for k in range(a.size):
@@ -233,9 +239,9 @@ def _convex(eps: Array, values: Array) -> tuple[Array, Array]:
 
 
 def _density(parts: Sequence[Law], at: Array, tilt: float, blur: float) -> Array:
-    """About the P-density of a sum of losses at some places, smoothed, up to a common factor.
+    """An estimate of the P-density of a sum of losses at some places, smoothed, up to a factor.
 
-    By Fourier inversion of the tilted laws: without a tilt what is far out would be rounding.
+    By Fourier inversion of the tilted laws: without a tilt, the far tail would be rounding errors.
     """
     log_value, spread, centre, laws = 0.0, 0.0, 0.0, []
     for loss, mass, _, count in parts:
@@ -250,7 +256,7 @@ def _density(parts: Sequence[Law], at: Array, tilt: float, blur: float) -> Array
             spread += count * float(weight @ (loss - mean) ** 2)
             laws.append((loss, weight, count))
     spread = math.sqrt(spread)
-    # Far enough apart that copies of the law do not meet.
+    # The period keeps copies of the law apart.
     reach = max(abs(centre - float(at.min())), abs(centre - float(at.max())))
     period = 2.0 * (reach + _FAR * (spread + blur))
     blur = max(blur, _FAR * period / (2.0 * math.pi * _MOST_FREQUENCIES))

@@ -1,7 +1,7 @@
-"""Grids of inputs for label stealing of noise on an interval, in plain floats.
+"""Grids of inputs for label stealing with noise on an interval, in plain floats.
 
-Nothing here has to be right: any proposal gives a bound, a bad one a loose bound
-(``bounds.covers``).  Units as there: inputs fill [0, 1], a = e^eps.
+Any proposal gives a valid bound, and a bad one a loose bound (``bounds.covers``).  Units are as
+there: inputs fill [0, 1], a = e^eps.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from shuffledp.propose.interval import Floats, Free, Laws, Sketch
 
 __all__ = ["Detail", "Grids", "Row"]
 
-# log of a label's mean power at a place, stretched.
+# (place, stretch) -> log of a label's mean power.
 _Label = Callable[[float, float], float]
 _TINY = 1e-300
-# Up to this z the series of e^z - 1 - z is more accurate than a difference.
+# Up to this z, the series of e^z - 1 - z is more accurate than the difference.
 _SMALL = 1e-3
-# Inputs of one row at most, and the shortest step between two.
+# Most inputs of one row, and the shortest step between two of them.
 _MOST_PLACES, _SHORTEST = 250, 1e-7
-# Of delta this share is left for labels, at least: else no numbers are of use.
+# Least share of delta left for labels; with less, the numbers are useless.
 _LEAST = 0.01
-# A share of the remainders' room that is left over for errors of the estimate.
+# Share of the remainders' room that is used; the rest allows for errors of the estimate.
 _ROOM = 0.9
-# Among few users: n times the room of remainders.
+# For few users: n times the room of remainders.
 _FEW_ROOM = 100.0
 
 
@@ -53,11 +53,11 @@ class Detail(NamedTuple):
     Attributes
     ----------
     first : float
-        Relative cost in eps next to the worst label.
+        Relative cost in eps near the worst label.
     share : float
-        Cost elsewhere, as a share of the distance of the spread from the worst one.
+        Cost elsewhere, as a share of the distance of the label's spread from the worst one.
     cells : float
-        Relative cost in eps of cells of outputs.
+        Relative cost in eps of the cells of outputs.
     """
 
     first: float = 3e-5
@@ -66,7 +66,7 @@ class Detail(NamedTuple):
 
 
 class Grids:
-    """Grids on which labels cost no more than the detail allows."""
+    """Grids on which labels cost no more than ``Detail`` allows."""
 
     about_mean: ClassVar[bool] = False
 
@@ -80,7 +80,7 @@ class Grids:
         pool = np.minimum(free.theta / free.kappa * laws.pool, free.ceiling)
         self.c, self.gain = free.kappa * laws.common, np.maximum(pool, laws.floor)
         self.empty, self.n, self.laws = free.kappa - free.kappa * laws.blanket, n, laws
-        # What is left for labels beside the tail.
+        # What delta leaves for the labels after the tail.
         paid = laws.paid(free.kappa, free.theta) * math.exp(min(-free.log_delta, 700.0))
         left = free.log_delta + math.log(max(1.0 - paid, _LEAST))
         self.alpha, self.middle = free.alpha, 1.0
@@ -88,7 +88,7 @@ class Grids:
             self.middle = self._middle(left)
         self.room = self.room_for(free.alpha, left)
         self.y, self.widths = noise.outputs(min(free.log_delta, -20.0) - 15.0)
-        # What stretching a label by eta adds to its log J, over eta: alpha^2 Var.
+        # Derivative of a label's log J in the stretch eta: alpha^2 Var.
         self.slope = (free.alpha * free.scale) ** 2
         self.last = (boxes[0], boxes[-1])
         below, above = (
@@ -99,23 +99,23 @@ class Grids:
         self.worst = max(self._log(1.0, 0.0), self._log(0.0, 1.0))
 
     def room_for(self, alpha: float, log: float, sign: float = 1.0) -> float:
-        """E(e^w - 1 - w) with which (c0 + d0)^n/(2 alpha n) is a share of e^log.
+        """Value of E(e^w - 1 - w) at which (c0 + d0)^n/(2 alpha n) is a share of e^log.
 
-        ``sign``: -1 where all gains are negated.
+        ``sign``: -1 if all gains are negated.
         """
         mean = sign * alpha * self.b * (1 - self.a) * self.middle
         return self._left(alpha, log, sign) * math.exp(-mean) - 1
 
     def _left(self, alpha: float, log: float, sign: float = 1.0) -> float:
-        """The same with m = 0, and 1 added."""
+        """The same for m = 0, plus 1."""
         c0 = float(self.c @ np.exp(sign * alpha * self.gain))
         goal = math.exp((math.log(2 * alpha * self.n * _ROOM) + log) / self.n)
         return (goal - c0 - self.empty) / (1 - self.free.kappa)
 
     def _middle(self, log: float) -> float:
-        """m/(b (1 - a)) for some room.
+        """m/(b (1 - a)) such that remainders have some room.
 
-        Silent gains are lifted by eta |m|: among few users that costs more than the mean is worth.
+        The silent gains rise by eta |m|: among few users this costs more than the mean gains.
         """
         left, room = self._left(self.alpha, log), _FEW_ROOM / self.n
         if not left > 0.0:
@@ -123,9 +123,9 @@ class Grids:
         return min(math.log((1.0 + room) / left) / (self.alpha * self.b * (self.a - 1)), 1.0)
 
     def _log(self, x0: float, x1: float, x: float = 0.0, eta: float = 0.0) -> float:
-        """About log J of a label stretched by eta, but for a constant.
+        """An estimate of log J of a label stretched by eta, up to a constant.
 
-        Among many users n E(e^(alpha X) - 1 - alpha X); all labels have one E X.
+        For many users it is n E(e^(alpha X) - 1 - alpha X), as all labels have the same E X.
         """
         f, mean = self.noise.density, self.b * (1 - self.a)
         own = np.maximum(f(self.y - x), _TINY)
@@ -141,7 +141,7 @@ class Grids:
         return self.n * float((own * self.widths) @ (np.expm1(power) - power))
 
     def slack(self, row: int) -> Callable[[float], float]:
-        """By how much labels of row (A), (B) or (C), 0, 1 or 2, may be stretched at each place."""
+        """The allowed stretch at each place, for labels of row (A), (B) or (C) (0, 1 or 2)."""
         if row == 2:
             return self._slack(
                 lambda x, eta: max(self._log(*ends, x, eta) for ends in ((1.0, 0.0), (0.0, 1.0))),
@@ -150,7 +150,7 @@ class Grids:
         return self._slack(lambda v, eta: self._log(*((v, 1.0) if row else (1.0, v)), 0.0, eta))
 
     def _slack(self, label: _Label, end: float = 1.0) -> Callable[[float], float]:
-        """By how much a label may be stretched until it is about as bad as the worst one."""
+        """The stretch at which a label is about as bad as the worst one, by place."""
 
         def eta(v: float) -> float:
             found = min(max((self.worst - label(v, 0.0)) / self.slope, 0.0), 0.9)
@@ -177,7 +177,10 @@ class Grids:
         return _least((top * above, top * below), mass, top * far, self.room)
 
     def _bend(self, v: float, w: float) -> tuple[Floats, Floats, Floats]:
-        """The certificate's bounds of (chord - f_u)/f_0, up and down, in each box; their masses."""
+        """The certificate's upper and lower bounds of (chord - f_u)/f_0 in each box.
+
+        Boxes' masses.
+        """
         low, high = self.low, self.high
         step, width = w - v, self.noise.width
         if not self.noise.normal:
@@ -247,10 +250,10 @@ class Grids:
 def _least(ranges: tuple[Floats, Floats], mass: Floats, linear: float, room: float) -> float:
     """The least eta with E sup (e^w - 1 - w) + linear/eta <= room, by Newton's method.
 
-    ``ranges``: p and q, w being between -q/eta and p/eta in each box.
+    ``ranges``: p and q, where w is between -q/eta and p/eta in each box.
     """
     up, down = ranges
-    # One box alone, from above: e^p - 1 - p = share, or e^-q - 1 + q = share.
+    # A single box, as a start from above: e^p - 1 - p = share, or e^-q - 1 + q = share.
     share = room / np.maximum(mass, _TINY)
     root = np.sqrt(2 * share)
     most = np.minimum(root, np.log1p(share + root)) / np.maximum(up, _TINY)

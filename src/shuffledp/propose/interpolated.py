@@ -1,24 +1,24 @@
-"""A smooth curve by cubics through few of its values: for estimates that take long."""
+"""A smooth function by cubics through few of its values, for estimates that take long."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 
-# Distances of knots in log eps, the next where the third differences are larger than this. Where
-# log delta is about -c eps^2 the last one's cubics are off by 1e-3 of it.
+# Distances of knots in log eps. The next one is used if third differences exceed _ROUGH. Where log
+# delta is about -c eps^2, cubics at the last distance err by 1e-3 of it.
 _STEPS, _ROUGH = (1.0, 0.5, 0.25), 0.3
 
 
 class Interpolated:
-    """About a function of eps, by cubics in log eps through its values at four knots around it.
+    """An approximation of a function of eps, by cubics in log eps through four knots around it.
 
-    Where it is infinite at some of these, and at 0, it is asked itself.
+    At eps = 0, and where a knot's value is infinite, the function itself is evaluated.
 
     Parameters
     ----------
     function : callable
-        Of eps >= 0.
+        A function of eps >= 0.
     """
 
     def __init__(self, function: Callable[[float], float]) -> None:
@@ -26,7 +26,7 @@ class Interpolated:
         self._known: dict[float, float] = {}
 
     def __call__(self, epsilon: float) -> float:
-        """About its value at an eps."""
+        """An approximation of the function's value at an eps."""
         if not 0.0 < epsilon < math.inf:
             return self._at(epsilon)
         for step in _STEPS:
@@ -52,7 +52,7 @@ def _third(values: Sequence[float]) -> float:
 
 
 def _cubic(values: Sequence[float], t: float) -> float:
-    """At t, of the cubic with these values at 0, 1, 2 and 3."""
+    """The value at t of the cubic with these values at 0, 1, 2 and 3."""
     weights = (
         -(t - 1.0) * (t - 2.0) * (t - 3.0) / 6.0,
         t * (t - 2.0) * (t - 3.0) / 2.0,

@@ -1,7 +1,7 @@
 """Free numbers of label stealing for noise on an interval, in plain floats.
 
-Nothing here has to be right: any proposal gives a bound, a bad one a loose bound
-(``bounds.interval``).  Units as there: inputs fill [0, 1], a = e^eps.
+Any proposal gives a valid bound, and a bad one a loose bound (``bounds.interval``).  Units are as
+there: inputs fill [0, 1], a = e^eps.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ __all__ = ["Free", "Laws", "Sketch", "free_numbers"]
 Floats = npt.NDArray[np.float64]
 _Law = tuple[Floats, Floats]  # masses, gains
 _TINY = 1e-300
-# Gauss-Legendre panels on [0, 1] for Laplace noise, and nodes of each.
+# Number of Gauss-Legendre panels on [0, 1] for Laplace noise, and nodes in each.
 _PANELS, _NODES = 16, 10
-# h alpha of sums: half of its square is what smoothing costs of log J. The larger ones are worth it
-# among few users, where psi comes back to 1.
+# h alpha of the sums; smoothing costs half of its square in log J. The larger values pay among few
+# users, where psi returns to 1.
 SMOOTHINGS = (0.03, 0.1, 0.25)
-# The reservoir is to be empty with probability e^-6 delta.
+# The reservoir is to be empty with probability e^-_EMPTY delta.
 _EMPTY = 6.0
-# With a first reservoir above this share few are hidden by few: all numbers are searched at once.
+# Share of the blanket in the first reservoir above which few users are hidden among few, and all
+# free numbers are searched at once.
 _FEW = 0.06
-# Halvings between the best tilts of both labels, where each is the worse one at the other's; of
-# normal noise, whose gains are cut, they gain nothing.
+# Number of bisections between the best tilts of the two labels, if each label is the worse one at
+# the other's tilt. For normal noise, with cut gains, they gain nothing.
 _BETWEEN = 5
-# Among few users psi^n is summed at the square of so many even nodes, as the certificate does it:
-# up to so many alpha, at least and at most.
+# Among few users psi^n is summed, as in the certificate, at the square of this many evenly spaced
+# nodes, up to _FAR alpha.
 _FAR, _EVEN, _MOST_EVEN = 12.0, 24, 64
 
 
@@ -50,35 +51,35 @@ class Sketch(NamedTuple):
     Attributes
     ----------
     normal : bool
-        Normal noise, else Laplace noise.
+        Whether the noise is normal; otherwise it is Laplace.
     width : float
-        Its standard deviation, or its scale.
+        Standard deviation (normal) or scale (Laplace).
     """
 
     normal: bool
     width: float
 
     def density(self, z: Floats) -> Floats:
-        """f."""
+        """The density f of the noise."""
         t = z / self.width
         if self.normal:
             return np.exp(-0.5 * t * t) / (self.width * math.sqrt(2 * math.pi))
         return np.exp(-np.abs(t)) / (2 * self.width)
 
     def ratio(self, y: Floats) -> Floats:
-        """f_1/f_0."""
+        """The density ratio f_1/f_0."""
         if self.normal:
             return np.exp(np.minimum((y - 0.5) / self.width**2, 700.0))
         return np.exp((np.abs(y) - np.abs(y - 1)) / self.width)
 
     def place(self, ratio: float) -> float:
-        """Where f_1/f_0 is that, of normal noise."""
+        """The output at which f_1/f_0 has this value, for normal noise."""
         return 0.5 + self.width**2 * math.log(ratio)
 
     def outputs(self, deepest: float) -> tuple[Floats, Floats]:
-        """Places and weights of a quadrature; of Laplace noise with the ends of the line.
+        """Places and weights of a quadrature; for Laplace noise with the two tails of the line.
 
-        ``deepest``: about log of what may be left out of normal noise.
+        ``deepest``: an estimate of log of the mass that normal noise may lose.
         """
         if self.normal:
             reach = self.width * math.sqrt(-2 * deepest)
@@ -91,7 +92,7 @@ class Sketch(NamedTuple):
 
 
 class Free(NamedTuple):
-    """Free numbers and what they give.
+    """Free numbers and the bound they give.
 
     Attributes
     ----------
@@ -100,9 +101,9 @@ class Free(NamedTuple):
     ceiling : float
         Largest gain that is kept; infinite for Laplace noise.
     deviation : float
-        The larger one of both labels' tilted sums.
+        Standard deviation of the tilted sum, the larger one of the two labels.
     log_delta : float
-        About the bound.
+        An estimate of log of the bound.
     smooth : float
         h alpha of the sum.
     """
@@ -117,20 +118,20 @@ class Free(NamedTuple):
 
     @property
     def value(self) -> float:
-        """About log delta."""
+        """The estimate of log delta."""
         return self.log_delta
 
     @property
     def scale(self) -> float:
         """The deviation, or that of a normal sum with this tilt and delta if it is less.
 
-        Rare large gains make a deviation of which delta knows little.
+        Rare large gains enlarge the deviation but hardly affect delta.
         """
         return min(self.deviation, math.sqrt(-2 * min(self.log_delta, -1.0)) / self.alpha)
 
 
 class Laws:
-    """Reservoir and labels (1, 0, 0), (0, 1, 0) at one eps, in floats."""
+    """The reservoir and the labels (1, 0, 0), (0, 1, 0) at one eps, in floats."""
 
     def __init__(self, noise: Sketch, n: int, eps: float, log_delta: float) -> None:
         self.noise, self.n, self.eps, self.a = noise, n, eps, math.exp(eps)
@@ -142,7 +143,7 @@ class Laws:
         self.common = np.minimum(self.f0, self.f1)
         self.pool = np.where(r < 1, 1 - self.a / np.maximum(r, _TINY), self.up)
         self.blanket = self.common.sum()
-        # The share of the blanket with which the reservoir is empty with probability e^-6 delta.
+        # Share of the blanket with which the reservoir is empty with probability e^-6 delta.
         self.least = -math.expm1((log_delta - _EMPTY) / (n - 1)) / self.blanket
         self.few = bool(self.least > _FEW)
         self.positive = np.maximum(self.f1 - self.a * self.f0, 0).sum()
@@ -155,7 +156,7 @@ class Laws:
         return float(self.common @ pool**2), float(self.f0 @ some**2)
 
     def made(self, kappa: float, theta: float, ceiling: float, alpha: float) -> Free:
-        """About the bound at these numbers, at the best tilt."""
+        """An estimate of the bound at these numbers, at the best tilt."""
         b, join = (1 - theta) / (1 - kappa), theta / kappa
         cut = self._above(kappa * self.common, join * self.pool, ceiling)
         self.gone = cut
@@ -164,14 +165,14 @@ class Laws:
         gains = np.append(np.minimum(b * self.up, ceiling), 0.0), np.append(b * self.down, 0.0)
         mass = np.append((1 - kappa) * self.f0, kappa * (1 - self.blanket))
         c = kappa * self.common, np.maximum(np.minimum(join * self.pool, ceiling), self.floor)
-        # What the floor adds to the mean of all gains.
+        # Increase of the mean of all gains by the floor.
         pooled = float(c[0] @ np.maximum(self.floor - join * self.pool, 0.0))
         self.raised = [pooled + float(mass @ np.maximum(self.floor - x, 0.0)) for x in gains]
         laws = [(mass, np.maximum(gain, self.floor)) for gain in gains]
         tilt = self.saddle(c, laws[0], alpha)
         found = self._both(c, laws, tilt, lost)
         if found[3]:
-            # The other label decides: one tilt serves both, its own or one between the two.
+            # The other label is worse: one tilt serves both, its own or one between the two.
             low, high = tilt, self.saddle(c, laws[1], tilt)
             other = self._both(c, laws, high, lost)
             for _ in range(0 if other[3] or self.noise.normal else _BETWEEN):
@@ -184,7 +185,7 @@ class Laws:
         return Free(kappa, theta, found[4], ceiling, found[0], value, found[2])
 
     def paid(self, kappa: float, theta: float) -> float:
-        """The tail: nobody else is in the reservoir."""
+        """The tail, the cost if nobody else is in the reservoir."""
         return (1 - theta) * self.positive * (1 - kappa * self.blanket) ** (self.n - 1)
 
     def moved(self, free: Free) -> Free:
@@ -192,7 +193,7 @@ class Laws:
         return self.made(free.kappa, free.theta, free.ceiling, free.alpha)
 
     def _above(self, mass: Floats, gain: Floats, ceiling: float) -> float:
-        """What cutting gains costs."""
+        """The cost of cutting gains at the ceiling."""
         if not math.isfinite(ceiling):
             return 0.0
         return float(mass @ np.maximum(gain - ceiling, 0))
@@ -200,8 +201,8 @@ class Laws:
     def _both(
         self, c: _Law, laws: list[_Law], alpha: float, lost: float
     ) -> tuple[float, float, float, bool, float]:
-        """(deviation, about log (J + lost), h alpha, whether the second label decides, tilt)."""
-        # The mean of all gains is 1 - a but for what is cut: differences of masses lose digits.
+        """Deviation, log (J + lost), h alpha, whether the second label is worse, and tilt."""
+        # The mean of all gains is 1 - a less what is cut: differences of masses would lose digits.
         mean = -math.expm1(self.eps) - self.gone
         one = self.value_of(c, laws[0], alpha, lost, mean - lost + self.raised[0])
         two = self.value_of(c, laws[1], alpha, 0.0, mean + self.raised[1])
@@ -216,7 +217,7 @@ class Laws:
             whole = wc.sum() + wd.sum()
             first = (wc @ c[1] + wd @ d[1]) / whole
             second = (wc @ c[1] ** 2 + wd @ d[1] ** 2) / whole - first * first
-            # alpha n (log M)' = 2: the saddle of M^n/alpha^2.
+            # alpha n (log M)' = 2 at the saddle point of M^n/alpha^2.
             wrong, slope = n * first + shift - 2 / alpha, n * second + 2 / alpha**2
             step = -wrong / slope
             step = min(max(step, -0.5 * alpha), alpha)
@@ -228,7 +229,7 @@ class Laws:
     def value_of(
         self, c: _Law, d: _Law, alpha: float, lost: float, mean: float
     ) -> tuple[float, float, float]:
-        """Deviation of the tilted sum, about log (J + lost), h alpha; ``mean``: of all gains."""
+        """Deviation of the tilted sum, log (J + lost), h alpha; ``mean``: that of all gains."""
         n = self.n
         wc, wd = c[0] * np.exp(alpha * c[1]), d[0] * np.exp(alpha * d[1])
         rise = sum(float(m @ _beyond_line(alpha * x)) for m, x in (c, d)) + alpha * mean
@@ -268,20 +269,21 @@ def _beyond_line(x: Floats) -> Floats:
 
 # ------------------------------------------------------------------------------- free numbers
 
-# A reservoir of more of the blanket than that is not looked at; the largest one to begin with.
+# Largest share of the blanket in the reservoir, in general and at the start.
 _MOST, _LARGEST_START = 0.985, 0.85
-# Shares of delta that cutting gains may cost, to begin with.
+# Share of delta that cutting gains may cost at the start.
 _CUT = 0.01
-# Factors by which free numbers are changed while the estimate falls.
+# Factors by which free numbers are changed as long as the estimate falls.
 _FACTORS = (1.5, 1.15, 1.04)
-# Evaluations of that search, and steps of logits of kappa and theta, and of the log ceiling.
+# Evaluations of the search for all numbers at once; first steps of the logits of kappa and theta
+# and of the log ceiling; tolerance.
 _CALLS, _STEPS, _NEAR = 80, (0.5, 0.5, 0.5), 1e-5
 
 
 def free_numbers(
     noise: Sketch, n: int, eps: float, log_delta: float, start: Free | None = None
 ) -> Free | None:
-    """Free numbers for a delta of about this size; None where none are found."""
+    """Free numbers for a delta near this one; None if none are found."""
     laws = Laws(noise, n, eps, log_delta)
     kappa, few = min(laws.least, _LARGEST_START), laws.few
     if start is None:
@@ -303,7 +305,7 @@ def free_numbers(
 
 
 def _polished(laws: Laws, best: Free) -> Free:
-    """All numbers at once, from the best ones."""
+    """A search for all numbers at once, from the best ones so far."""
     first = [_logit(best.kappa), _logit(best.theta), math.log(max(best.ceiling, _TINY))]
     size = 3 if laws.noise.normal else 2
 
@@ -354,14 +356,14 @@ def _by_ceiling(old: Free, by: float) -> tuple[float, float, float]:
 
 
 def _balanced(laws: Laws, kappa: float) -> float:
-    """theta with equal gains in both parts: theta V_beta/kappa = (1 - theta) V_t/(1 - kappa)."""
+    """theta for equal gains in both parts: theta V_beta/kappa = (1 - theta) V_t/(1 - kappa)."""
     pool, label = laws.spreads()
     joined, stolen = pool / kappa, label / (1 - kappa)
     return stolen / (joined + stolen)
 
 
 def _ceiling(laws: Laws, cost: float) -> float:
-    """Where cutting gains costs about that much."""
+    """The ceiling at which cutting gains costs about this much."""
     if not laws.noise.normal:
         return math.inf
     gains, mass = laws.up[::-1], laws.f0[::-1]

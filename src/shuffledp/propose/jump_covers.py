@@ -1,7 +1,6 @@
-"""Cells and grids where single gains beyond the others' mean decide, in plain floats.
+"""Cells and grids where single gains larger than the others' mean decide, in plain floats.
 
-Nothing here has to be right: any proposal gives a bound, a bad one a loose bound
-(``bounds.lone_jump``).
+Any proposal gives a valid bound, and a bad one a loose bound (``bounds.lone_jump``).
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from shuffledp.propose.interval import Floats, Free, Sketch
 __all__ = ["Surrounding", "jump_cover"]
 
 _TINY = 1e-300
-# Relative cost in eps of steps between inputs, next to the worst label and elsewhere.
+# Relative cost in eps of steps between inputs: next to the worst label, and elsewhere as a share.
 _DETAIL = Detail(5e-4, 0.6, 0.0)
-# Up to how many times the others' mean cells are fine.
+# Cells are fine for gains up to this many times the others' mean.
 _REACH = 2.0
-# n alpha^2 times a remainder's variance that always fits.
+# n alpha^2 times the variance of a remainder that is always allowed.
 _SPREAD = 0.1
-# By how much steps between inputs may raise log J_N around a jump.
+# Increase of log J_N around a jump that steps between inputs may cause.
 _AROUND = 0.3
 
 
 class Surrounding(NamedTuple):
-    """A tilt, 1 forward or -1 backward, and about log J there."""
+    """A tilt, its direction (1 forward, -1 backward), and an estimate of log J there."""
 
     tilt: float
     sign: float
@@ -47,8 +46,8 @@ def jump_cover(
     cells: int,
     two_inputs: bool,
 ) -> Cover:
-    """So many cells, and grids for these free numbers."""
-    # What jumps are worth rises with slope 1 beyond the others' mean: fine cells up to there.
+    """A cover with this many cells, and grids for these free numbers."""
+    # A jump's value has slope 1 beyond the others' mean: cells are fine up to there.
     top = max(free.ceiling, _REACH * n * math.expm1(eps))
     made = without_grids(edges_for(noise, n, eps, free, cells=0.0, top=top, count=cells))
     if two_inputs:
@@ -57,10 +56,10 @@ def jump_cover(
 
 
 class _JumpGrids(Grids):
-    """Grids on which labels cost no more than the detail allows of int (X - pull)_+.
+    """Grids on which labels cost no more of int (X - pull)_+ than ``Detail`` allows.
 
-    Nor may they add much to the sum around a jump, at the first place.  They are stretched about
-    their mean, which is what jumps have to exceed.
+    Labels may also add only little to the sum around a jump, at the first place.  They are
+    stretched about their mean, which jumps have to exceed.
     """
 
     about_mean: ClassVar[bool] = True
@@ -83,7 +82,7 @@ class _JumpGrids(Grids):
         for one in around:
             room = self.room_for(one.tilt, one.log, one.sign)
             self.limits.append((one.tilt, max(room, least) if room < math.inf else least))
-        # int (X - pull)_+ grows by that for each unit of stretch.
+        # Derivative of int (X - pull)_+ in the stretch.
         self.slope = self._value(1.0, 0.0, 0.0, 0.0, power=0.0) * self.pull + self.worst
 
     def stretch(self, v: float, step: float, *, second: bool) -> float:
@@ -95,7 +94,7 @@ class _JumpGrids(Grids):
         return found
 
     def slack(self, row: int) -> Callable[[float], float]:
-        """That of jumps, and that of the sum around them."""
+        """The lesser of the stretch allowed by jumps and that allowed by the sum around them."""
         own, beside = super().slack(row), self.beside.slack(row)
         least = _AROUND / self.beside.slope / self.detail.share
         return lambda v: min(own(v), beside(v) + least)

@@ -1,7 +1,7 @@
-"""Where to cut a law of gains into layers of the largest gain, in floats.
+"""Layers of a law of gains, by the largest gain, in floats.
 
-Where rare large gains decide, Chernoff's bound of the whole sum is far above E f(S - shift), and
-one contour would have to cancel most of it. Then the draws are taken apart by their largest gain.
+Where rare large gains decide, the Chernoff bound of the whole sum far exceeds E f(S - shift), and a
+single contour would have to cancel most of it. The draws are then split by their largest gain.
 """
 
 from __future__ import annotations
@@ -17,36 +17,37 @@ from shuffledp.propose.saddle import Array, Part, Sum
 
 __all__ = ["by_counts", "is_one_layer", "log_expectation", "parts_of", "usual_deviation"]
 
-# A layer may have Chernoff's bound this much above the whole answer, in logs: the contour then
-# cancels no more than e^6 of it.
+# Amount in logs by which a layer's Chernoff bound may exceed the whole answer: the contour then
+# cancels a factor of at most e^6.
 _APART = 6.0
-# Gains of one layer reach up to so many times the cut below it, even if they are further apart.
+# Gains of one layer reach up to this many times the cut below it, even if they are sparse.
 _REACH = 1.7
-# The saddle point of all gains is that of the usual ones if its tilt is no less than this over the
-# standard deviation of their sum.
+# The saddle point of all gains belongs to the usual ones if its tilt is at least this number over
+# the standard deviation of their sum.
 _ACTIVE = 0.3
-# And if the tilted sum's standard deviation is below so many of that: large gains do not decide.
+# And if the tilted sum's standard deviation is below this many times that one: large gains do not
+# decide.
 _WIDE = 3.0
-# A draw beyond a cut is alone if so many are there on average.
+# A draw beyond a cut is alone if at most this many are expected there.
 _ONE = 0.5
-# Gains that so few of all draws have are not usual.
+# Gains are not usual if the expected number of draws with them is at most this.
 _RARE = 0.1
-# A law is one layer where the exponent alpha * gain of its largest gain is no more than this.
+# A law is one layer if alpha times its largest gain is at most this.
 _STEEP = 3.0
-# Tilts at which truncated laws are looked at, eight for each power of ten; the largest exponent.
+# Number of tilts at which truncated laws are evaluated, and the largest exponent.
 _TILTS, _LARGEST = 96, 600.0
-# Rounds of guessing the answer that the cuts follow.
+# Most guesses of the answer on which the cuts depend.
 _GUESSES = 4
 
 
 def log_expectation(masses: Array, gains: Array, n: int, surplus: float) -> tuple[float, list[int]]:
-    """About log E (S)_+, and the cuts: how many of the sorted atoms lie below each.
+    """An estimate of log E (S)_+, and the cuts: the number of sorted atoms below each.
 
     Parameters
     ----------
     masses, gains : arrays sorted by gains.
     n : int
-        Draws.
+        Number of draws.
     surplus : float
         The sum of the masses less 1.
     """
@@ -68,7 +69,7 @@ def log_expectation(masses: Array, gains: Array, n: int, surplus: float) -> tupl
 
 
 def is_one_layer(whole: Sum, masses: Array, gains: Array, n: int) -> bool:
-    """Whether one contour will do for the sum of all draws: its largest gains do not decide."""
+    """Whether one contour serves the sum of all draws, as the largest gains do not decide."""
     if whole.alpha * float(gains[-1]) < _STEEP:
         return True
     deviation = usual_deviation(masses, gains, n)
@@ -77,11 +78,11 @@ def is_one_layer(whole: Sum, masses: Array, gains: Array, n: int) -> bool:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _of_layers(masses: Array, gains: Array, n: int, surplus: float, first: int) -> float:
-    """About log E (S)_+ from the atoms below the first cut, and from one draw above it.
+    """An estimate of log E (S)_+, from atoms below the first cut and one draw above it.
 
-    The others' sum is taken to be normal but for its skewness: of Z with mean 0, deviation s and
-    E Z^3 = c s^3, E (z s + Z)_+ is about s [z Phi(z) + phi(z) (1 - c z/6)]. That factor is used
-    from 0 to 1: where rare large gains are left among the others, c is huge and says nothing.
+    The others' sum is taken as normal except for its skewness. For Z with mean 0, deviation s and E
+    Z^3 = c s^3, E (z s + Z)_+ is about s [z Phi(z) + phi(z) (1 - c z/6)]. That factor is clipped to
+    [0, 1]: if rare large gains remain among the others, c is huge and meaningless.
     """
     parts = parts_of(masses, gains, n, surplus, [first])
     bulk = Sum(parts).estimate.log_value if parts else -math.inf
@@ -102,7 +103,7 @@ def _of_layers(masses: Array, gains: Array, n: int, surplus: float, first: int) 
 
 
 class _Truncated:
-    """Chernoff's bounds of E (S)_+ where gains stop at every one of the atoms, at many tilts."""
+    """Chernoff bounds of E (S)_+ for laws truncated at every atom, at many tilts."""
 
     def __init__(self, masses: Array, gains: Array, n: int, surplus: float) -> None:
         self.n, self.gains = n, gains
@@ -129,10 +130,10 @@ class _Truncated:
         return np.where(np.isfinite(found), found, -math.inf)
 
     def split(self, masses: Array) -> tuple[int, float]:
-        """Where to tell one large draw from all others, and about what E (S)_+ then is, in logs.
+        """Where to separate one large draw from all others, and an estimate of log E (S)_+.
 
-        A draw beyond the cut has about its gain and the mean of the others for their sum, and their
-        standard deviation more at most.
+        A draw beyond the cut contributes its gain plus the mean of the others' sum, and at most
+        their standard deviation more.
         """
         n, gains = self.n, self.gains
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -143,16 +144,16 @@ class _Truncated:
             both = np.nan_to_num(np.logaddexp(self.bounds(0), np.log(beyond)), nan=-math.inf)
         least = np.searchsorted(gains, 0.0, side="right")
         both[: max(int(least) - 1, 0)] = math.inf
-        # More than one of such draws is usual: their sum may be large where none of them is.
+        # Two or more such draws are usual: their sum may be large although none of them is.
         both[n * (float(masses.sum()) - np.cumsum(masses)) > _ONE] = math.inf
-        # Where one of them does not outweigh the others' mean, several decide.
+        # If one draw does not outweigh the others' mean, several decide.
         both[:-1][beyond[:-1] == 0.0] = math.inf
-        # The last one of equal ones: fewer layers.
+        # Among equal values take the last one, for fewer layers.
         cut = both.size - int(both[::-1].argmin())
         return cut, float(both[cut - 1]) - 2.0
 
     def cuts(self, log_answer: float) -> list[int]:
-        """Cuts such that every layer's bound is near the answer, as few as that takes."""
+        """As few cuts as possible such that every layer's bound is near the answer."""
         size, before, found = self.gains.size, 0, list[int]()
         while before < size:
             fits = np.flatnonzero(self.bounds(before) <= log_answer + _APART)
@@ -167,7 +168,7 @@ class _Truncated:
 
 
 def usual_deviation(masses: Array, gains: Array, n: int) -> float:
-    """About the standard deviation of a sum of n draws, without gains that hardly any has."""
+    """An estimate of the standard deviation of a sum of n draws, without very rare gains."""
     size = np.abs(gains)
     order = np.argsort(-size)
     beyond = np.cumsum(masses[order])
@@ -183,9 +184,9 @@ def _log(x: float) -> float:
 def parts_of(
     masses: Array, gains: Array, n: int, surplus: float, cuts: Sequence[int]
 ) -> list[Part]:
-    """The layers: all draws below the first cut, then at least one between two cuts.
+    """The layers: all draws below the first cut, then at least one draw between successive cuts.
 
-    The first layer is left out where no gain in it is positive: its sum is then at most 0.
+    The first layer is left out if no gain in it is positive, as its sum is then at most 0.
     """
     found, before = [], 0
     for cut in cuts:
@@ -200,21 +201,21 @@ def parts_of(
 
 @lru_cache(maxsize=8)
 def _counts(n: int, atoms: int) -> tuple[Array, Array]:
-    """All counts of n draws from so many atoms, and logs of their multinomial coefficients."""
+    """All counts of n draws from this number of atoms, and logs of multinomial coefficients."""
     counts = np.array(list(count_vectors(n, atoms)), dtype=np.float64)
     logs = np.cumsum([0.0, *np.log(np.arange(1, n + 1))])
     return counts, logs[n] - logs[counts.astype(np.intp)].sum(axis=1)
 
 
 def by_counts(masses: Array, gains: Array, n: int) -> float:
-    """log E (S)_+ by all counts.
+    """log E (S)_+ by enumeration of all counts.
 
     Parameters
     ----------
     masses, gains : arrays of the same size
         The law of one draw.
     n : int
-        Draws.
+        Number of draws.
     """
     counts, log = _counts(n, masses.size)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,10 +1,10 @@
-"""Which test of a sum of scores tells two data sets apart, and where its sum is taken: floats.
+"""Which test of a sum of scores distinguishes two data sets, and its contour, in floats.
 
-The scores are those of Fisher's linear discriminant: with Sigma the covariance of the others'
-counts and R their mean law, w solves Sigma w = g - (sum g) R, g = P - a^(1/k) Q for the k changed
-users' two laws. (Where all others have one law R that is g/R, the score of the likelihood ratio.)
-The threshold is where the density of the others' sum has the logarithmic slope -alpha, at which the
-changed laws balance: M0(alpha)^k = a M1(alpha)^k.
+The scores are those of Fisher's linear discriminant. With Sigma the covariance of the others'
+counts and R their mean law, w solves Sigma w = g - (sum g) R, where g = P - a^(1/k) Q for the two
+laws of the k changed users. (If all others have one law R, this is g/R, the score of the likelihood
+ratio.) The threshold is where the density of the others' sum has the logarithmic slope -alpha, at
+the alpha for which the changed laws balance: M0(alpha)^k = a M1(alpha)^k.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from shuffledp.kernel.linear_test import LinearTest
 __all__ = ["Laws", "Proposal", "information", "propose"]
 
 Array = NDArray[np.float64]
-# Relative errors of delta: (h alpha)^2 of the smoothing, e^-20 of aliases, and of nodes left out.
+# Relative errors of delta: (h alpha)^2 from smoothing, e^-20 from aliases, and from nodes left out.
 _SMOOTHING, _ACCURACY, _LEFT_OUT = 1e-3, 20.0, 1e-9
-# Nodes of the estimate reach so many standard deviations of the sum.
+# Nodes of the estimate reach this many standard deviations of the sum.
 _REACH = 9.0
-# Of whole numbers the smoothing: a threshold half way between two is 6 deviations from both.
+# Smoothing for integer scores: a threshold half way between two is 6 deviations from both.
 _OF_WHOLE = 0.08
-# Thresholds that are tried, in units of 1/alpha, and the least tilt in units of 1/deviation.
+# Thresholds that are tried, in units of 1/alpha, and the least tilt, in units of 1/deviation.
 _TRIED, _LEAST_TILT = np.linspace(-0.6, 0.6, 13), 0.5
-# Tilts that bound aliases, against alpha.
+# Tilts that bound aliases, relative to alpha.
 _ABOVE = (1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5)
-# What a sum of terms of size 1 is not told from.
+# Rounding error of a sum of terms of size 1.
 _ROUNDING = 1e-9
 # Largest exponent of a tilt.
 _LARGEST = 600.0
@@ -40,7 +40,7 @@ _LARGEST = 600.0
 
 @dataclass(frozen=True)
 class Laws:
-    """Laws on the same outputs, in floats; as ``kernel.linear_test.DataSets``."""
+    """Laws on the same outputs in floats, as in ``kernel.linear_test.DataSets``."""
 
     first: Array
     second: Array
@@ -50,7 +50,7 @@ class Laws:
 
 
 class Proposal(NamedTuple):
-    """A test, its contour, and about the log delta that it shows."""
+    """A test, its contour, and an estimate of the log delta that it proves."""
 
     test: LinearTest
     contour: Contour
@@ -58,13 +58,13 @@ class Proposal(NamedTuple):
 
 
 def information(laws: Laws) -> float:
-    """How well the changed users' laws are told apart among the others: delta falls with it."""
+    """Fisher information of the changed users among the others; delta increases with it."""
     change = laws.first - laws.second
     return float(change @ _solved(laws, change))
 
 
 def propose(laws: Laws, epsilon: float) -> Proposal | None:
-    """A good test at this eps; None where none is found."""
+    """A good test at this eps; None if none is found."""
     with np.errstate(all="ignore"):
         return _proposed(laws, epsilon)
 
@@ -89,7 +89,7 @@ def _solved(laws: Laws, change: Array) -> Array:
     found = np.zeros(change.size)
     if sent.any():
         sigma = _covariance(laws)[np.ix_(sent, sent)]
-        # In units of counts' deviations all outputs are alike, rare ones too.
+        # In units of the counts' standard deviations all outputs are alike, rare ones included.
         scale = 1.0 / np.sqrt(np.maximum(np.diag(sigma), 1e-300))
         solved = np.linalg.lstsq(sigma * np.outer(scale, scale), change[sent] * scale, rcond=1e-12)
         found[sent] = solved[0] * scale
@@ -105,7 +105,7 @@ def _scores(laws: Laws, grow: float) -> Array:
     found = _solved(laws, gain - gain.sum() * mean)
     unsent = laws.others.max(axis=0) <= 0.0
     if unsent.any() and (~unsent).any():
-        # Outputs of the victim alone speak the loudest for its input, or against it.
+        # Outputs that only the victim sends get the most extreme scores, for or against its input.
         high, low = found[~unsent].max(), found[~unsent].min()
         found[unsent] = np.where(gain[unsent] > 0.0, high + (high - low), low - (high - low))
     size = np.abs(found).max()
@@ -119,13 +119,13 @@ class _Line:
         self.laws, self.scores, self.epsilon = laws, scores, epsilon
         self.mean, variance = self._moments(balance)
         self.width = math.sqrt(max(variance, 0.0))
-        # Near 0 the weight 1/s has a pole.
+        # The weight 1/s has a pole at 0.
         least = _LEAST_TILT / max(self.width, float(np.ptp(scores)))
         self.balance, self.alpha = balance, max(balance, least)
 
     @classmethod
     def of(cls, laws: Laws, scores: Array, epsilon: float) -> _Line | None:
-        """At the tilt where the two changed laws balance."""
+        """The line at the tilt where the two changed laws balance; None if there is none."""
         top = float(np.abs(scores).max())
         if not top > 0.0:
             return None
@@ -155,12 +155,12 @@ class _Line:
         return float(self.laws.counts @ means), float(self.laws.counts @ variances)
 
     def _log_level(self, tilt: float) -> float:
-        """log of M(tilt), all others."""
+        """log of M(tilt) for all others."""
         logs = [_log_moment(law, self.scores, tilt) for law in self.laws.others]
         return float(self.laws.counts @ np.array(logs)) if logs else 0.0
 
     def best(self, *, lattice: bool) -> Proposal | None:
-        """The best threshold, and where to sum for it."""
+        """The best threshold, and its contour."""
         k, alpha = self.laws.changed, self.alpha
         middle = self.mean + 0.5 * k * sum(self._tilted_mean(law) for law in self._pair)
         if lattice:
@@ -171,7 +171,7 @@ class _Line:
             smoothing = _SMOOTHING / alpha
         period = self._period(float(tried[0]))
         values = self._values(tried, smoothing, period[0], lattice=lattice)
-        # Far from the saddle nothing but rounding is left.
+        # Far from the saddle point only rounding errors are left.
         worth = np.where(values > _ROUNDING, values, 0.0) * np.exp(alpha * (tried[0] - tried))
         at = int(np.argmax(worth))
         if not worth[at] > 0.0:
@@ -193,12 +193,12 @@ class _Line:
         return float(tilted @ self.scores / tilted.sum())
 
     def _lead(self) -> float:
-        """a (M1/M0)^k at alpha: 1 where the two laws balance."""
+        """a (M1/M0)^k at alpha; it is 1 where the two laws balance."""
         first, second = (_log_moment(law, self.scores, self.alpha) for law in self._pair)
         return math.exp(min(self.laws.changed * (second - first) + self.epsilon, 700.0))
 
     def _period(self, threshold: float) -> tuple[float, float]:
-        """L, and the tilt that bounds what L leaves above."""
+        """L, and the tilt that bounds the aliases above for it."""
         alpha, found = self.alpha, (math.inf, _ABOVE[0] * self.alpha)
         here = self._log_level(alpha) - alpha * threshold
         own = _log_moment(self.laws.first, self.scores, alpha)
@@ -223,11 +223,11 @@ class _Line:
     def _values(
         self, thresholds: Array, smoothing: float, period: float, *, lattice: bool
     ) -> Array:
-        """The advantage, as a share of M(alpha) e^(-alpha t) M0(alpha)^k."""
+        """The advantage at each threshold t, over M(alpha) e^(-alpha t) M0(alpha)^k."""
         alpha = self.alpha
         last = math.pi if lattice else _REACH / smoothing
         last = min(last, _REACH / self.width if self.width > 0.0 else math.inf)
-        # Whole numbers: the integrand has the period 2 pi, which an even number of steps divides.
+        # Integer scores: the integrand has the period 2 pi, a multiple of an even number of steps.
         period = 2.0 * math.ceil(0.5 * period) if lattice else period
         step = 2.0 * math.pi / period
         tau = step * np.arange(min(int(last / step + 1e-9) + 1, 20_000))
@@ -238,7 +238,7 @@ class _Line:
             moments = np.exp(np.outer(s, scores)) @ law
             log += count * np.log(moments / moments[0].real)
             log += 1j * tau * count * self.scores.max()
-        # Of whole numbers above a threshold half way between two: sum of e^(-s j), j = 1/2, 3/2, ..
+        # Integer scores above a threshold half way between: sum of e^(-s j), j = 1/2, 3/2, ...
         weight = 0.5 / np.sinh(0.5 * s) if lattice else np.exp(0.5 * smoothing**2 * s**2) / s
         terms = self._both(s) * np.exp(log) * weight
         terms[0] *= 0.5

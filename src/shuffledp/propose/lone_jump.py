@@ -1,6 +1,6 @@
-"""Proposals for the bound with one distinguished gain, in plain floats: free numbers and places.
+"""Free numbers and places for the bound with one large gain kept apart, in plain floats.
 
-Nothing here has to be right (``bounds.lone_jump``).
+Any proposal gives a valid bound (``bounds.lone_jump``).
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ from shuffledp.propose.jump_covers import Surrounding
 __all__ = ["around", "jump_numbers", "moved_jump", "surroundings"]
 
 _TINY = 1e-300
-# Tilts times the deviation of the others' sum, at least.
+# Least tilt, in units of 1/deviation of the others' sum.
 _LEAST = 1.4
-# Places at which h is bounded, and how far beyond the mean of the others' sum, in deviations.
+# Number of places at which h is bounded, and how far they reach beyond the mean of the others' sum,
+# in standard deviations.
 _PLACES, _BEYOND = 14, 4.0
-# First guesses of C, against the mean of the others' sum.
+# First guesses of C, relative to the mean of the others' sum.
 _SCAN = (0.03, 0.1, 0.25, 0.5)
-# Forward tilts up to so many deviations beyond the mean, backward ones from so many before it.
+# Forward tilts are used up to this many standard deviations beyond the mean, backward ones from
+# this many before it.
 _FORWARD, _BACKWARD = 2.0, 1.0
-# Newton's method for the tilt starts with the tilt times C up to that.
+# Largest tilt times C at the start of Newton's method for the tilt.
 _LARGEST = 10.0
-# Where labels without jumps are in it, the sum around a jump may be so much larger.
+# Factor by which the sum around a jump may be larger with labels without jumps.
 _ROOM = 1.9
 
 
 class Place(NamedTuple):
-    """A size of a gain at which h is bounded.
+    """A gain at which h is bounded.
 
     Attributes
     ----------
@@ -50,16 +52,16 @@ class Place(NamedTuple):
 
 
 class Around(NamedTuple):
-    """Where h is bounded, and how sharply: any numbers are valid.
+    """The places at which h is bounded, and how sharply: any numbers are valid.
 
     Attributes
     ----------
     places : tuple of Place
         In the order of their gains, the first at C.
     floor : float
-        Gains below -floor are raised to it, >= 0.
+        Gains below -floor are raised to -floor; >= 0.
     room : float
-        J of types without jumps is told no sharper than this times the largest of the others.
+        J of labels without jumps is computed no sharper than this times the others' largest J.
     """
 
     places: tuple[Place, ...]
@@ -76,7 +78,7 @@ def around(noise: Sketch, n: int, eps: float, free: Free) -> Around:
     c = free.kappa * laws.common, np.maximum(pool, laws.floor)
     square = float(mass @ up**2) + float(c[0] @ np.maximum(pool, -cut) ** 2)
     mean, sd = _mean(c, (mass, up)), math.sqrt(n * square)
-    # Gains below -C are raised: they make backward sums as heavy as gains above C forward ones.
+    # Gains below -C are raised, as they would make backward sums as heavy-tailed as forward ones.
     pull, floor = max(-n * mean, 0.0), -cut
     laws_up = (c[0], np.maximum(c[1], floor)), (mass, np.maximum(up, floor))
     laws_down = (c[0], -laws_up[0][1]), (mass, -np.maximum(b * laws.down, floor))
@@ -97,7 +99,7 @@ def around(noise: Sketch, n: int, eps: float, free: Free) -> Around:
 
 
 def _value(laws: Laws, free: Free) -> Free:
-    """About the bound at these numbers; the silent sum at its own saddle."""
+    """An estimate of the bound at these numbers; the sum without jumps has its own saddle."""
     n, b, join = laws.n, (1 - free.theta) / (1 - free.kappa), free.theta / free.kappa
     made = around(laws.noise, n, laws.eps, free)
     if not made.places:
@@ -135,7 +137,7 @@ def _value(laws: Laws, free: Free) -> Free:
 def _heights(
     laws: Laws, made: Around, c: tuple[Floats, Floats], types: list[tuple[Floats, Floats]]
 ) -> tuple[Floats, Floats, Floats]:
-    """Places, and about h there for others like (1, 0, 0) and for others like (0, 1, 0)."""
+    """Places, and estimates of h there among others like (1, 0, 0) and others like (0, 1, 0)."""
     n = laws.n - 1
     means = float(c[0] @ c[1]) + max(float(m @ g) for m, g in types)
     found: list[tuple[float, float, float]] = []
@@ -164,7 +166,7 @@ def _mean(c: tuple[Floats, Floats], d: tuple[Floats, Floats]) -> float:
 
 
 def surroundings(noise: Sketch, n: int, eps: float, free: Free, made: Around) -> list[Surrounding]:
-    """About log J_N at each place, and last log J_n without jumps: where remainders have to fit."""
+    """Estimated log J_N at all places, then log J_n without jumps: limits for remainders."""
     laws, b = Laws(noise, n, eps, free.log_delta), (1 - free.theta) / (1 - free.kappa)
     mass, cut = np.append((1 - free.kappa) * laws.f0, free.kappa * (1 - laws.blanket)), free.ceiling
     gain = free.theta / free.kappa * laws.pool
@@ -193,7 +195,7 @@ def moved_jump(noise: Sketch, n: int, eps: float, free: Free, log_delta: float) 
 
 
 def jump_numbers(noise: Sketch, n: int, eps: float, log_delta: float, start: Free) -> Free:
-    """Free numbers from those of label stealing, one after the other while the estimate falls."""
+    """Free numbers from those of label stealing, varied in turn while the estimate falls."""
     laws, factors = Laws(noise, n, eps, log_delta), (1.5, 1.2)
     start = start._replace(log_delta=log_delta)
     pull = n * math.expm1(eps)

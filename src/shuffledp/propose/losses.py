@@ -1,4 +1,4 @@
-"""Sums of independent losses in plain floats: the saddle, a contour, estimates of delta and eps."""
+"""Sums of independent losses in plain floats: saddle point, contour, estimates of delta and eps."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from shuffledp.kernel.contour import Contour
 
 Array = npt.NDArray[np.float64]
 
-# log of a tilt lies between these: floats hold its square.
+# Range of log of a tilt; its square is a finite float.
 _TILTS = (-60.0, 300.0)
-# Newton steps for a saddle from a start that is good to a factor of ten: eight are usual.
+# Most Newton steps to a saddle point; from a start within a factor of ten, eight are usual.
 _NEWTON = 60
-# Nodes of an estimate at most, and so many at a time: five milliseconds with 300 losses.
+# Most nodes of an estimate, and number of nodes at a time: five milliseconds with 300 losses.
 _MOST_NODES, _CHUNK = 4096, 32
-# A node is left out where the transform is below e^-25 of its value on the real axis.
+# Nodes are left out where the transform is below e^-25 of its value on the real axis.
 _NEGLIGIBLE = 25.0
 # Aliases of an estimate are below e^-14 of it.
 _ALIASES = 14.0
-# Tilts, in units of the contour's, at which Chernoff bounds of aliases are tried.
+# Tilts, relative to the contour's, at which Chernoff bounds of aliases are tried.
 _BELOW = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.7, 0.8, 0.88, 0.94)
 _ABOVE = (1.06, 1.12, 1.2, 1.35, 1.5, 1.8, 2.3, 3.0, 4.5)
-# Estimates of so many draws are sums over all outcomes; and a loss of 0 for sure, log mass 0.
+# Up to this many draws, estimates are sums over all outcomes; and the law of a sure loss of 0, with
+# log mass 0.
 _DIRECT, _NOTHING = 2, (np.zeros(1), np.zeros(1))
-# Secant steps towards an eps; relative distance to it.
+# Most secant steps to an eps, and its relative accuracy.
 _STEPS, _NEAR = 40, 1e-9
 
 
 class Losses:
-    """S = sum over laws of `count` independent losses each.
+    """S, the sum of `count` independent losses from each of several laws.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class Losses:
         totals = [(float(m.sum()), p, count) for _, m, p, count in parts if count > 0]
         finite = sum(count * math.log(f) for f, _, count in totals)
         never = sum(count * math.log1p(p / f) for f, p, count in totals)
-        # P(some loss is infinite): prod (F + p) - prod F.
+        # P(some loss is infinite) = prod (F + p) - prod F.
         self.log_infinite = finite + math.log(math.expm1(never)) if never > 0.0 else -math.inf
         self.top = sum(count * float(x[-1]) for x, _, count in self.parts)
         mean = self._moments(0.0)
@@ -70,7 +71,7 @@ class Losses:
         return log, mean, variance
 
     def saddle(self, epsilon: float) -> float:
-        """Where log E e^(r S) - r eps - log r - log(1 + r) is least over r > 0."""
+        """The r > 0 at which log E e^(r S) - r eps - log r - log(1 + r) is least."""
         low, high = _TILTS
         theta = min(max(math.log(1.0 / self.deviation), low), high)
         for _ in range(_NEWTON):
@@ -92,7 +93,7 @@ class Losses:
         return math.exp(theta)
 
     def log_delta(self, epsilon: float) -> float:
-        """About log E (1 - e^(eps - S))_+, infinite losses included."""
+        """An estimate of log E (1 - e^(eps - S))_+, infinite losses included."""
         found = self._finite(epsilon) if epsilon < self.top else -math.inf
         return min(float(np.logaddexp(found, self.log_infinite)), 0.0)
 
@@ -125,12 +126,12 @@ class Losses:
         return math.log(total) + log - r * epsilon
 
     def epsilon(self, log_target: float, start: float = math.nan) -> float:
-        """About the eps at which log delta is the target; 0 or inf where none is."""
+        """An estimate of the eps at which log delta meets the target; 0 or inf if there is none."""
         if self.log_infinite >= log_target:
             return math.inf
         if self.log_delta(0.0) <= log_target:
             return 0.0
-        # Chernoff, from the normal tail's first guess.
+        # The start: a quantile of a normal law of the losses.
         x = start
         if not 0.0 < x < self.top:
             x = self.mean + self.deviation * math.sqrt(2.0 * max(-log_target, 0.1))
@@ -142,7 +143,7 @@ class Losses:
             low, high = (x, high) if gap > 0.0 else (low, x)
             slope = (before[1] - gap) / (x - before[0]) if x != before[0] else math.nan
             if not 0.0 < slope < math.inf:
-                # By the envelope theorem the saddle is the slope, nearly.
+                # By the envelope theorem, the slope is close to the saddle point.
                 slope = self.saddle(x)
             before = (x, gap)
             moved = x + gap / slope if math.isfinite(gap) else 0.5 * (low + high)
@@ -162,7 +163,7 @@ class Losses:
         # e^log_answer in units of E e^(r (S - eps)).
         size = log_answer - log + r * epsilon
         want = size + math.log(rel)
-        # The smoothing widens the payoff by about h^2 kappa times what the contour integrates.
+        # Smoothing widens the payoff by about h^2 kappa times the integral on the contour.
         h = min(math.sqrt(0.3 * rel / kappa), 1.0)
         period, tilts = 0.0, []
         for side in (_BELOW, _ABOVE):
@@ -181,7 +182,10 @@ class Losses:
     def _period(
         self, r: float, tilt: float, epsilon: float, log: float, want: float
     ) -> tuple[float, float]:
-        """A period at which aliases, bounded at a tilt, are a tenth of what is wanted."""
+        """A period at which aliases, bounded at a tilt, are a tenth of the allowed error.
+
+        And the tilt.
+        """
         peak = tilt * math.log(tilt) - (1.0 + tilt) * math.log1p(tilt)
         excess = self.log_moment(tilt) - tilt * epsilon + peak - (log - r * epsilon) - want + 2.5
         return max(excess, 1.0) / abs(tilt - r), tilt
@@ -190,7 +194,7 @@ class Losses:
 def _of_two(
     one: tuple[Array, Array], two: tuple[Array, Array] = _NOTHING, *, epsilon: float
 ) -> float:
-    """E (1 - e^(eps - X - Y))_+ of one or two draws, by the sums over the tails of X."""
+    """E (1 - e^(eps - X - Y))_+ for one or two draws, by sums over the tails of X."""
     (x, log_x), (y, log_y) = one, two
     mass, least = np.exp(log_x), x[0]
     # Sums over all x from each place on.
@@ -205,7 +209,7 @@ def _of_two(
 
 
 class _Row:
-    """log of (E e^((r + it) X) / E e^(r X))^count on a row of nodes t, chunk after chunk."""
+    """log of (E e^((r + it) X) / E e^(r X))^count on a row of nodes t, one chunk after another."""
 
     def __init__(self, part: tuple[Array, Array, int], r: float, step: float) -> None:
         x, log_m, self.count = part

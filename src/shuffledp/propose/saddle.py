@@ -1,7 +1,7 @@
-"""Tilts, contours and estimates of E f(S - shift) in plain floats: nothing here is certified.
+"""Tilts, contours and estimates of E f(S - shift) in plain floats, not certified.
 
-The integrand M(s) e^(-s shift)/kappa(s), kappa(s) = s (s + gap), is least on the real axis at the
-saddle point alpha; on the line through it the sum over nodes is well conditioned.
+On the real axis, the integrand M(s) e^(-s shift)/kappa(s), kappa(s) = s (s + gap), is least at the
+saddle point alpha; on the vertical line through it, the sum over nodes is well conditioned.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ __all__ = ["Estimate", "Part", "Sum"]
 Array = npt.NDArray[np.floating[Any]]
 Complex = npt.NDArray[np.complexfloating[Any, Any]]
 
-# Largest exponent alpha * gain that is formed: e^600 is far from the largest float.
+# Largest exponent alpha * gain: e^600 is far below the largest float.
 _LARGEST = 600.0
-# Newton's rule in log alpha: steps at most, the longest one, and how near is enough: 1e-3 changes
-# the width of a bracket by less than 1 %. Derivatives are differences, relative to alpha.
+# Newton's method in log alpha: most steps, longest step, and tolerance (1e-3 changes the width of a
+# bracket by less than 1 %). Derivatives are differences, relative to alpha.
 _STEPS, _LONGEST, _NEAR, _DIFFERENCE = 60, 2.0, 1e-3, 1e-3
-# Tilts, against alpha, that may bound aliases on either side; the cheapest is taken.
+# Tilts, relative to alpha, that may bound aliases on either side; the cheapest is taken.
 _BELOW = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.7, 0.8, 0.88, 0.94)
 _ABOVE = (1.06, 1.12, 1.2, 1.35, 1.5, 1.8, 2.3, 3.0, 4.5)
-# The smoothing h of an estimate, against 1/alpha. Half-way between the payoff above and the one
-# below the error is of fourth order: about 1e-7 of the value.
+# The smoothing h of an estimate, relative to 1/alpha. Half way between the payoffs above and below,
+# its error is of fourth order: about 1e-7 of the value.
 _ROUGH = 0.04
-# Aliases of an estimate are about this small against it.
+# Relative size of an estimate's aliases.
 _ALIAS = 1e-9
-# Nodes of an estimate that are summed at a time, and at most.
+# Number of nodes of an estimate that are summed at a time, and most nodes.
 _CHUNK, _MOST_NODES = 64, 1 << 15
 
 
@@ -54,10 +54,10 @@ class Part:
 
     Attributes
     ----------
-    masses, gains : arrays of the same size, sorted by gains where there are `rare` ones.
-    count : draws.
-    surplus : the sum of the masses less 1, more exactly than the sum of floats.
-    rare : how many of the last atoms are rare; 0 for all draws without a condition.
+    masses, gains : arrays of the same size, sorted by gains if some are `rare`.
+    count : number of draws.
+    surplus : the sum of the masses less 1, more exact than the sum of the floats.
+    rare : how many of the last atoms are rare; 0 for draws without a condition.
     """
 
     masses: Array
@@ -83,7 +83,8 @@ class Part:
             terms = _expm1(s, self.gains) * self.masses
             if not self.rare:
                 return self.count * _log1p(terms.sum(axis=-1) + self.surplus)
-            # Of the rare atoms e^(sx) itself is the transform V; A is all of the others'.
+            # For the rare atoms, the transform V uses e^(sx) itself; A is the transform of all
+            # others.
             own = self.masses[-self.rare :]
             rare = terms[..., -self.rare :].sum(axis=-1) + own.sum()
             usual = terms[..., : -self.rare].sum(axis=-1) + self.surplus - own.sum()
@@ -95,7 +96,7 @@ class Part:
 
 
 def _expm1(s: Any, gains: Array) -> Any:
-    """e^(s gain) - 1 for every s and gain; of complex s five times as fast as NumPy's own."""
+    """e^(s gain) - 1 for every s and gain; for complex s, five times as fast as NumPy's own."""
     if not np.iscomplexobj(s):
         return np.expm1(np.multiply.outer(s, gains))
     half = np.multiply.outer(0.5 * s.imag, gains)
@@ -114,14 +115,14 @@ def _log1p(m: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """S - shift, S the sum of independent parts, and the payoff y_+ (gap 0) or (1 - e^-y)_+."""
+    """S - shift for the sum S of independent parts; payoff y_+ (gap 0) or (1 - e^-y)_+ (gap 1)."""
 
     parts: Sequence[Part]
     gap: int = 0
     shift: float = 0.0
 
     def log_moment(self, tilt: float) -> float:
-        """log E e^(tilt (S - shift)); infinite or nan where floats do not hold it."""
+        """log E e^(tilt (S - shift)); infinite or nan where floats overflow."""
         at = np.array([tilt])
         return sum(float(part.log_moment(at)[0]) for part in self.parts) - tilt * self.shift
 
@@ -132,7 +133,7 @@ class Sum:
 
     @cached_property
     def alpha(self) -> float:
-        """The saddle: where log M(alpha) - alpha shift - log kappa(alpha) is least."""
+        """The saddle point: the minimum of log M(alpha) - alpha shift - log kappa(alpha)."""
         return self._saddle[0]
 
     @cached_property
@@ -142,12 +143,12 @@ class Sum:
 
     @cached_property
     def _saddle(self) -> tuple[float, float]:
-        """Tilt and deviation, by Newton's rule in log alpha.
+        """Tilt and deviation, by Newton's method in log alpha.
 
-        What is made least is convex in alpha: a slope below 0, or an infinite value, tells on which
-        side it is.
+        The minimised function is convex in alpha: a slope below 0, or an infinite value, shows on
+        which side the minimum lies.
         """
-        # Squares of the largest gains may be infinite in floats.
+        # Squares of the largest gains may overflow.
         spread = min(sum(part.variance for part in self.parts), 1e300)
         scale = -0.5 * math.log(spread + 1e-300)
         top = max(*(part.top for part in self.parts), 1e-300)
@@ -162,14 +163,15 @@ class Sum:
                 low, high = (place, high) if slope < 0.0 else (low, place)
                 step = -slope / bend if bend > 0.0 else math.copysign(2.0, -slope)
             moved = place + min(max(step, -_LONGEST), _LONGEST)
-            # At an end of the range half of what is left, so that an infinite value is not missed.
+            # At an end of the range take half of what is left, so that an infinite value is not
+            # missed.
             before, place = place, moved if low < moved < high else 0.5 * (low + high)
             if abs(place - before) < _NEAR:
                 break
         return math.exp(place), deviation
 
     def _slopes(self, place: float) -> tuple[float, float, float]:
-        """First and second derivative in log alpha of what is least, and S's deviation there."""
+        """First and second derivative in log alpha of the minimised function, and S's deviation."""
         alpha = math.exp(place)
         at = alpha * np.array([1.0 - _DIFFERENCE, 1.0, 1.0 + _DIFFERENCE])
         logs = np.sum([part.log_moment(at).real for part in self.parts], axis=0)
@@ -183,7 +185,7 @@ class Sum:
 
     @cached_property
     def estimate(self) -> Estimate:
-        """log E f(S - shift) by the sum over nodes, smoothed a little."""
+        """log E f(S - shift) by the sum over nodes, slightly smoothed."""
         alpha, scale = self.alpha, self.log_moment(self.alpha)
         h = _ROUGH / alpha
         deep = -math.log(_ALIAS)
@@ -209,19 +211,19 @@ class Sum:
         return Estimate(log_value, alpha, self.width)
 
     def _on_the_kink(self) -> float:
-        """What an event S = shift exactly adds to the estimate, over h: its mass/sqrt(8 pi)."""
+        """Contribution of the event S = shift to the estimate, over h: its mass/sqrt(8 pi)."""
         if self.gap or self.shift or any(part.rare for part in self.parts):
             return 0.0
         zero = [float(part.masses[part.gains == 0.0].sum()) ** part.count for part in self.parts]
         return math.prod(zero) / math.sqrt(8.0 * math.pi)
 
     def contour(self, log_error: float, times: float = 1.0) -> Contour:
-        """A contour that gives E f(S - shift) to about e^log_error, absolutely.
+        """A contour that gives E f(S - shift) to an absolute error of about e^log_error.
 
-        ``times``: how much larger the smoothing is than one of a normal sum would be.
+        ``times``: factor of the smoothing over the one for a normal sum.
         """
         alpha, scale = self.alpha, self.log_moment(self.alpha)
-        # Smoothing adds about value (h alpha)^2/2 above, and takes as much away below.
+        # Smoothing adds about value (h alpha)^2/2 above, and subtracts as much below.
         room = min(log_error - self.log_size, math.log(0.5))
         h = math.exp(0.5 * room) / (math.sqrt(alpha) * math.sqrt(alpha + self.gap))
         h = times * (min(h, 1.0) if self.gap else h)
@@ -235,7 +237,7 @@ class Sum:
 
     @property
     def log_size(self) -> float:
-        """About log E f(S - shift), from the saddle alone: a normal integrand."""
+        """An estimate of log E f(S - shift) from the saddle point alone: a normal integrand."""
         alpha = self.alpha
         spread = math.hypot(self.width, math.sqrt(2.0) / alpha)
         height = self.log_moment(alpha) - math.log(alpha) - math.log(alpha + self.gap)
@@ -244,7 +246,7 @@ class Sum:
     def _side(
         self, alpha: float, ratios: Sequence[float], log_enough: float
     ) -> tuple[float, float]:
-        """The least period at which aliases on one side are small, and the tilt that says so."""
+        """The least period at which aliases on one side are small, and the tilt of that bound."""
         tilts = alpha * np.array(ratios)
         logs = self.log_chernoff(tilts) - log_enough
         usable = np.flatnonzero(np.isfinite(logs))

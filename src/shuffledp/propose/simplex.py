@@ -1,6 +1,6 @@
-"""The least of a function of a few numbers, without derivatives (Nelder, Mead 1965).
+"""The minimum of a function of few numbers, without derivatives (Nelder, Mead 1965).
 
-How far the simplex goes, and how much it shrinks, depends on the dimension (Gao, Han 2012).
+The coefficients of the simplex depend on the dimension (Gao, Han 2012).
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ Array = npt.NDArray[np.float64]
 def least(
     value: Callable[[Array], float], first: Array, steps: Array, *, calls: int, near: float
 ) -> Array:
-    """About the best point, from ``first`` and points a step away along each axis.
+    """The best point found, from ``first`` and points one step away along each axis.
 
     Parameters
     ----------
     value : callable
-        What is to be least.
+        The function to minimise.
     first, steps : array
-        Where to begin, and how far to go along each axis.
+        The start, and the step along each axis.
     calls : int
-        Evaluations, about.
+        Number of evaluations, approximately.
     near : float
-        Values that are nearer to each other than this are the same.
+        The search ends when all values are nearer to each other than this.
     """
     d = first.size
     farther, shorter, shrunk = 1.0 + 2.0 / d, 0.75 - 0.5 / d, 1.0 - 1.0 / d

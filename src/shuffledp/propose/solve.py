@@ -1,4 +1,4 @@
-"""Where a falling curve of log delta meets a target, in plain floats."""
+"""Where a decreasing curve of log delta meets a target, in plain floats."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import NamedTuple
 
 __all__ = ["LEAST", "Root", "Scale", "bisected", "crossing", "first_epsilon", "root"]
 
-# A fall of log delta per unit of the scale to start with: that of a normal limit at delta = 1e-6.
+# First slope of log delta on the scale: that of a normal limit at delta = 1e-6.
 _SLOPE = -12.0
-# Steps of the secant rule, and the longest one, on the scale.
+# Most steps of the secant rule, and the longest one, on the scale.
 _STEPS, _LONGEST = 60, 1.0
-# Points this near on the scale tell no slope, for estimates are rounded; and end the search.
+# Points nearer than _TOLD on the scale determine no slope, as estimates are rounded; points nearer
+# than _CLOSE end the search.
 _TOLD, _CLOSE = 1e-6, 1e-10
-# Least eps that is looked at: below it the limit for eps -> 0 decides.
+# Least eps that is tried: below it, the limit eps -> 0 decides.
 LEAST = 1e-14
-# Up to this eps a bound by label stealing is looked for: that of the range of promise, and some
-# more.
+# Largest eps for a bound by label stealing: somewhat above the range of promise.
 _MOST = 60.0
 
 
 def bisected(
     is_below: Callable[[float], bool], low: float, high: float, *, near: float
 ) -> tuple[float, float]:
-    """A bracket no longer than ``near`` of where a test that holds at ``low`` ceases to hold."""
+    """A bracket of at most ``near`` around where a test that holds at ``low`` ceases to hold."""
     while high - low > near:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if is_below(middle) else (low, middle)
@@ -36,7 +36,7 @@ def bisected(
 class Scale:
     """log(eps/(1 - eps/cap)): log eps far below the cap, -log(cap - eps) next to it.
 
-    log delta is nearly a straight line on it at either end, where log eps alone bends at the cap.
+    On this scale log delta is nearly a straight line at either end; in log eps it bends at the cap.
     """
 
     cap: float
@@ -58,7 +58,7 @@ class Scale:
 
 
 class Root(NamedTuple):
-    """Where the target is met, and the slope of log delta on the scale there."""
+    """The eps where the target is met, and the slope of log delta on the scale there."""
 
     epsilon: float
     slope: float
@@ -73,20 +73,20 @@ def root(
     tolerance: float = 1e-7,
     slope: float = _SLOPE,
 ) -> Root:
-    """The eps at which log delta is the target, by the secant rule.
+    """The eps at which log delta meets the target, by the secant rule.
 
     Parameters
     ----------
     log_delta : callable
-        A falling function of eps; -inf where it is 0.
+        A decreasing function of eps; -inf where delta is 0.
     target : float
-        Of log delta.
+        Target of log delta.
     start : float
         A first eps.
     scale : Scale
-        With the largest eps worth trying.
+        The scale; its cap is the largest eps worth trying.
     tolerance : float
-        Of log delta.
+        Tolerance of log delta.
     slope : float
         A first guess of the slope on the scale.
     """
@@ -122,16 +122,16 @@ def crossing(
 
 
 def first_epsilon(variance: float, n: int, log_target: float, cap: float) -> float:
-    """By the central limit: the loss of n draws is about normal, of variance `variance`/n.
+    """A first eps by the central limit: the loss is about normal with variance `variance`/n.
 
     Parameters
     ----------
     variance : float
-        Of one gain at eps = 0.
+        Variance of one gain at eps = 0.
     n : int
-        Draws.
+        Number of draws.
     log_target : float
-        log of delta.
+        log of the target delta.
     cap : float
         Largest eps worth trying.
     """

@@ -1,10 +1,10 @@
-"""Free numbers of label stealing, in plain floats: what they are worth at one eps.
+"""Free numbers of label stealing in plain floats, and the bound they give at one eps.
 
 The split is beta = min(B, kappa R), s = beta/R, with R the law of the worst label or a mixture of
-labels: then neither part changes the gain g/R, and for the data set whose others all hold it
-nothing is lost but the empty reservoir. Where an output says nothing of the victim (g about 0) it
-can be hidden for free, so kappa is chosen by groups of outputs: each part of few is a group, of
-many those with one sign of g. Where the theorem wants constants, R = B.
+labels: neither part then changes the gain g/R, and a data set whose others all hold that label
+loses only the empty reservoir. Outputs that reveal nothing of the victim (g about 0) can be hidden
+at no cost, so that kappa is chosen by groups of outputs. With few parts each part is a group; with
+many, each sign of g is one. Where the theorem requires constants, R = B.
 """
 
 from __future__ import annotations
@@ -34,39 +34,44 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 
-# The least h alpha: half of its square is what smoothing costs of log J, 1e-5, that is 1e-6 of eps.
+# Least h alpha; smoothing costs half of its square in log J, 1e-5, which is 1e-6 of eps.
 SMOOTHING = 0.0045
-# h T at the last node T of a certificate, and its work at most, in nodes times atoms of all labels:
-# beyond, a larger h is taken. About a second.
+# h T at the last node T of a certificate, and its most work, in nodes times atoms of all labels
+# (about a second): beyond it a larger h is taken.
 _REACH, _MOST_WORK = 4.2, 3e7
-# Steps in deviations of psi^n, and against alpha: aliases of e^(-(2 pi/1.1)^2/2) and e^(-4 pi).
+# Steps in standard deviations of psi^n, and relative to alpha: aliases are e^(-(2 pi/1.1)^2/2) and
+# e^(-4 pi).
 _STEP, _STEP_OF_ALPHA = 1.1, 0.5
-# The largest share of the blanket where numbers are constants: some of every law is left.
+# Largest share of the blanket where numbers have to be constants, so that some of every law is
+# left.
 _MOST_CONSTANT = 0.97
-# Alpha times the largest gain, at most: e^600 is a float.
+# Largest alpha times gain: e^600 is a finite float.
 _LARGEST_EXPONENT = 600.0
-# Of a difference of masses less than this share of them is rounding.
+# A difference of masses below this share of them is rounding error.
 _ROUNDING = 1e-13
-# Up to so many parts of the outputs each has a kappa of its own; of more, each sign of g.
+# Up to this many parts of the outputs, each part has its own kappa; with more, each sign of g has.
 _MOST_GROUPS = 4
-# Laws under x0 and x1 nearer than that to each other are the same.
+# Laws under x0 and x1 count as equal within this relative difference.
 _SILENT = 1e-12
 _TINY = 1e-300
-# Labels that may be the worst, at most, and how far below in log J: estimates are off by 2 %.
+# Most labels that may be the worst, and their distance in log J from the first: estimates err by 2
+# %.
 _NEAR, _APART = 3, 0.03
-# Of unbounded noise as many more are looked at, those with the largest bound by Chernoff: where psi
-# comes back to 1 the normal law does not see it. Labels farther below than this do not count.
+# For unbounded noise as many more labels are evaluated, those with the largest Chernoff bound, as
+# the normal law misses where psi returns to 1. Labels farther below the worst than _COUNTS are
+# ignored.
 _COUNTS = 1.0
-# Places t sqrt(v) = sinh(u) of an integral over t, and weights: they do not show in 1e-7.
+# Places u with t sqrt(v) = sinh(u), and weights, of an integral over t; their error is below 1e-7.
 _U = 0.2 * np.arange(42)
-# Up to so many users psi comes back to 1 at places that matter: it is summed at the square of so
-# many even nodes instead, up to this many deviations of the smoothing. 1e-16 n is not seen there.
+# Up to _MOST_EVEN users psi returns to 1 at places that matter. psi^n is then summed at the square
+# of _EVEN evenly spaced nodes, up to _WINDOW standard deviations of the smoothing. More users would
+# lose 1e-16 n to rounding.
 _MOST_EVEN, _EVEN, _WINDOW = 10_000_000, 24, 4.0
 PLACES, WEIGHTS = np.sinh(_U), 0.2 * np.cosh(_U) * np.where(_U > 0, 1.0, 0.5)
 
 
 class Case(Protocol):
-    """What ``bounds.stealing_cases`` says of a pair of inputs."""
+    """A pair of inputs, as in ``bounds.stealing_cases``."""
 
     @property
     def blanket(self) -> Sequence[arb]: ...
@@ -110,7 +115,7 @@ class Floats:
         self.order = np.argsort(-self.spreads, kind="stable")
 
     def gains(self, eps: float) -> tuple[Array, Array]:
-        """g = R_x0 - e^eps R_x1, of the reservoir's outputs and of all labels'."""
+        """g = R_x0 - e^eps R_x1, for the reservoir's outputs and for those of all labels."""
         more = math.expm1(eps)
         return (
             (self.first - self.second) - more * self.second,
@@ -118,22 +123,22 @@ class Floats:
         )
 
 
-# Free numbers (share, join, alpha), n, eps and log delta -> cases.
+# ((share, join, alpha), n, eps, log delta) -> indices of cases.
 Screen = Callable[[tuple[Array, Array, float], int, float, float], set[int]]
 
 
 class AllFloats(Sequence[Floats]):
-    """Cases in floats, each made when it is asked for; rows of several are converted once."""
+    """Cases in floats, each made when needed; rows shared by several are converted once."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self._cases, self._kept = cases, dict[int, Array]()
         self._made: dict[int, Floats] = {}
         own = getattr(cases, "spreads", None)
-        #: Of each case the largest spread of a label.
+        #: The largest spread of a label in each case.
         self.spreads: list[float] = (
             own() if own is not None else [float(one.spreads.max()) for one in self]
         )
-        #: Cases that are not seen at once to be below a delta, where there is a way to see it.
+        #: A screen for the cases that may be above a delta; None if there is none.
         self.screen: Screen | None = getattr(cases, "perhaps_above", None)
 
     def __len__(self) -> int:
@@ -146,32 +151,32 @@ class AllFloats(Sequence[Floats]):
 
 
 class Plan(NamedTuple):
-    """Free numbers, how they were made, and about what they give.
+    """Free numbers, how they were made, and an estimate of the bound they give.
 
     Attributes
     ----------
     kappas : tuple of float
-        Size of the reservoir in each group of outputs; one where numbers are constants.
+        Size of the reservoir in each group of outputs; a single one if numbers are constants.
     weights : tuple of float
-        Of labels in R; R stands for B where numbers are constants.
+        Weights of labels in R; R stands for B if numbers are constants.
     joins : tuple of float
-        How much likelier than beta/R to join, in each group.
+        The probability to join over beta/R, in each group.
     lift : float
-        Of log alpha against the saddle point.
+        log alpha less that of the saddle point.
     smooth : float
-        h alpha: where psi comes back to 1, a larger one is worth its cost.
+        h alpha: where psi returns to 1, a larger one pays.
     fine : float
-        Divides the step: where psi^n is far from normal.
+        Divisor of the step, where psi^n is far from normal.
     ceiling : float
-        Gains are cut at it.
+        Gains are cut at this value.
     share, join : Array
-        The numbers themselves.
+        The free numbers themselves.
     alpha, width : float
         Tilt, and the standard deviation of the widest tilted sum of labels that may count.
     value : float
-        About log delta.
+        An estimate of log delta.
     label : int
-        The worst one.
+        The worst label.
     """
 
     kappas: tuple[float, ...]
@@ -190,7 +195,7 @@ class Plan(NamedTuple):
 
 
 class _Measures(NamedTuple):
-    """The two measures of a split, those of all labels side by side."""
+    """The two measures of a split; those of all labels side by side."""
 
     mass_c: Array
     gain_c: Array
@@ -201,22 +206,22 @@ class _Measures(NamedTuple):
 
 
 class Planner:
-    """One case among n users at one eps: free numbers -> about log delta.
+    """One case among n users at one eps: from free numbers to an estimate of log delta.
 
-    An estimate sums at few nodes. It does not see where psi comes back to 1 beyond the last node,
-    and a search for all numbers at once would find numbers for which that matters.
+    An estimate sums at few nodes. It does not see where psi returns to 1 beyond the last node, and
+    a search over all numbers at once would find numbers for which that matters.
 
     Parameters
     ----------
     case : Floats
-        The pair.
+        The pair of inputs.
     n : int
-        Users.
+        Number of users.
     eps : float
-        Where log delta is estimated.
+        eps at which log delta is estimated.
     cover : int
-        0: what lies beyond the last node is not seen. Else so many times the nodes a side are
-        summed, and every plan is smoothed so much that nothing beyond them counts.
+        0: nothing beyond the last node is seen. Otherwise the factor for the number of nodes a
+        side; every plan is then smoothed so much that nothing beyond the nodes counts.
     """
 
     def __init__(self, case: Floats, n: int, eps: float, *, cover: int = 0) -> None:
@@ -225,16 +230,16 @@ class Planner:
         self._g, self._label_g = case.gains(eps)
         self._blanket = np.bincount(case.parts, case.blanket)
         self._most = 1.0 if case.tuned else _MOST_CONSTANT
-        # Atoms of all labels with the reservoir's.
+        # Number of atoms of all labels, each with the reservoir's.
         self._size = case.other.size + len(case.other) * case.blanket.size
         silent = np.abs(case.first - case.second) <= _SILENT * case.first
         signs = np.zeros(case.parts.max() + 1, dtype=int)
         signs[case.parts] = np.where(silent, 0, np.where(self._g > 0.0, 1, 2))
         #: Whether each part is a group of its own.
         self.apart = signs.size <= _MOST_GROUPS
-        #: The group of each part: outputs of one group have one kappa, and one factor of s.
+        #: The group of each part: outputs of one group share one kappa and one factor of s.
         self.groups = np.arange(signs.size) if self.apart else signs
-        #: Of each group the sign of g: 0 where g is silent, 1 where it is > 0, 2 where it is < 0.
+        #: The sign of g in each group: 0 where g is silent, 1 where g > 0, 2 where g < 0.
         self.signs = signs if self.apart else np.arange(3)
         #: Groups that have outputs.
         self.used = np.unique(self.groups)
@@ -256,7 +261,7 @@ class Planner:
         start: float | None = None,
         label: int | None = None,
     ) -> Plan:
-        """About log delta with these numbers: the worst label's J at its saddle point."""
+        """The plan with these numbers: the worst label's J, at its saddle point."""
         joins = np.ones(len(kappas)) if joins is None else joins
         share, join = self._split(*(np.asarray(x, dtype=float) for x in (kappas, weights, joins)))
         with np.errstate(all="ignore"):
@@ -274,19 +279,19 @@ class Planner:
         return Plan(*made, lift, max(smooth, least), fine, ceiling, share, join, *found)
 
     def changed(self, plan: Plan, **new: Any) -> Plan:
-        """A plan at this eps, some of its numbers replaced."""
+        """A plan at this eps with some of its numbers replaced."""
         keys = ("kappas", "weights", "joins", "lift", "smooth", "fine", "ceiling")
         given = {key: getattr(plan, key) for key in keys} | new
         return self.plan(start=plan.alpha * math.exp(-plan.lift), label=plan.label, **given)
 
     def edges(self, weights: Any) -> Array:
-        """Of each group the kappa at which all of the blanket is hidden."""
+        """The kappa in each group at which the whole blanket is hidden."""
         found = np.full(self.signs.size, _TINY)
         np.maximum.at(found, self.groups, self._most / self._ratio(np.asarray(weights)))
         return found
 
     def _ratio(self, weights: Array) -> Array:
-        """R/B of each part; 1 of constants."""
+        """R/B in each part; 1 if numbers are constants."""
         if not self.case.tuned:
             return np.ones(1)
         law = np.bincount(self.case.parts, weights @ self.case.other, self._blanket.size)
@@ -294,7 +299,7 @@ class Planner:
         return np.where(ratio > 0.0, ratio, 1.0)
 
     def _side(self, fine: float) -> int:
-        """Root of the number of nodes of an estimate."""
+        """Square root of an estimate's number of nodes."""
         return math.ceil(_EVEN * max(self._cover, 1) * math.sqrt(fine))
 
     def _window(self, width: float, alpha: float, fine: float) -> float:
@@ -302,13 +307,13 @@ class Planner:
         return _WINDOW * fine / (max(step_of(width, alpha), _TINY) * self._side(fine) ** 2)
 
     def _split(self, kappas: Array, weights: Array, joins: Array) -> tuple[Array, Array]:
-        """Share and s of each part: beta = min(B, kappa R), s = joins beta/R."""
+        """Share and s in each part: beta = min(B, kappa R), s = joins beta/R."""
         ratio = self._ratio(weights)
         share = np.minimum(self._most, kappas[self.groups] * ratio)
         return share, np.clip(share / ratio * joins[self.groups], 0.0, 1.0)
 
     def _measures(self, share: Array, join: Array) -> _Measures:
-        """As ``bounds.stealing`` makes them."""
+        """The measures of a split, as ``bounds.stealing`` makes them."""
         case = self.case
         beta, s = share[case.parts] * case.blanket, join[case.parts]
         positive, some = np.maximum(self._g, 0.0), share[case.parts] * case.blanket > 0.0
@@ -325,7 +330,7 @@ class Planner:
     def _worst(
         self, m: _Measures, start: float | None, lift: float, line: tuple[float, float], label: int
     ) -> tuple[float, float, float, int]:
-        """alpha, width, log delta and label."""
+        """alpha, width, log delta, and the worst label."""
         log_lost = np.log(m.lost + _TINY)
         j, a, seen = label, start, {}
         while True:
@@ -338,7 +343,8 @@ class Planner:
             j = int(np.argmax(np.logaddexp(logs, log_lost)))
             if j in seen:
                 break
-        # Of two labels each may be the worse one at the other's saddle: there is one alpha for all.
+        # Each of two labels may be the worse one at the other's saddle point: take one alpha for
+        # both.
         least = min(a, seen[j]) * math.exp(lift)
         if least != a:
             a = least
@@ -360,7 +366,7 @@ class Planner:
         return a, math.sqrt(widest), value, j
 
     def _all_labels(self, m: _Measures, a: float) -> tuple[Array, Array]:
-        """About log J of every label, psi^n taken as normal, and psi^n's variance in t^-2."""
+        """Estimates of all labels' log J with psi^n taken as normal, and its variances in 1/t^2."""
         e, ed = np.expm1(a * m.gain_c), np.expm1(a * m.gain_d)
         wc, wd = m.mass_c * (1.0 + e), m.mass_d * (1.0 + ed)
         rise, c0 = m.mass_c @ e + (m.mass_d * ed).sum(axis=1), max(float(wc.sum()), _TINY)
@@ -372,7 +378,7 @@ class Planner:
         return np.where(np.isnan(logs), math.inf, logs), v
 
     def _chernoff(self, m: _Measures, a: float) -> Array:
-        """log of (c0 + d0)^n of every label, but for a constant."""
+        """log of (c0 + d0)^n/(2 alpha n) for every label."""
         rise = m.mass_c @ np.expm1(a * m.gain_c) + (m.mass_d * np.expm1(a * m.gain_d)).sum(axis=1)
         return self.n * np.log1p(rise) - math.log(2 * self.n * a)
 
@@ -384,7 +390,7 @@ class Planner:
         variance: float,
         line: tuple[float, float],
     ) -> dict[int, float]:
-        """log J of labels by the integral itself: where few are hidden psi^n is not normal."""
+        """log J of labels by the integral itself: where few are hidden, psi^n is not normal."""
         smooth, fine = line
         if self.returns:
             width = math.sqrt(variance)
@@ -435,13 +441,13 @@ def one_less_square_even(mass: Array, x: Array, step: float, side: int) -> Array
     for powers, turn in ((near, turns), (far, side * turns)):
         powers[0], powers[1:] = 1.0, np.exp(1j * turn)
         np.cumprod(powers, axis=0, out=powers)
-    # Not a product of matrices: threads that wait for each other made that fifty times as slow.
+    # Not a matrix product: threads that waited for each other made it fifty times as slow.
     phi = np.einsum("jk,lk->jl", far * p, near)
     return whole * (1.0 - phi.real**2 - phi.imag**2).ravel()
 
 
 def _cut(m: _Measures, top: float) -> _Measures:
-    """Gains up to a ceiling, what is above it lost."""
+    """Gains cut at a ceiling; the excess is counted as lost."""
     paid = m.paid + float(m.mass_c @ np.maximum(m.gain_c - top, 0.0))
     lost = m.lost + (m.mass_d * np.maximum(m.gain_d - top, 0.0)).sum(axis=1)
     gains = np.minimum(m.gain_c, top), np.minimum(m.gain_d, top)
@@ -449,12 +455,12 @@ def _cut(m: _Measures, top: float) -> _Measures:
 
 
 def _log_erfcx(x: Array) -> Array:
-    """About log of e^(x^2) erfc(x), x >= 0, to 2 %: its least upper bound of this form."""
+    """An upper bound, tight to 2 %, of log (e^(x^2) erfc(x)) for x >= 0."""
     return math.log(2.0 / math.sqrt(math.pi)) - np.log(x + np.sqrt(x * x + 4.0 / math.pi))
 
 
 def tilt(mass: Array, gain: Array, n: int, start: float | None) -> float:
-    """alpha with n alpha (log M)'(alpha) = 2, by Newton in log alpha; nan where there is none."""
+    """alpha with n alpha (log M)'(alpha) = 2, by Newton in log alpha; nan if there is none."""
     top = float(gain.max())
     if not top > 0.0:
         return math.nan
@@ -467,7 +473,7 @@ def tilt(mass: Array, gain: Array, n: int, start: float | None) -> float:
         tilted = product * np.exp(a * gain)
         whole = 1.0 + float((mass * np.expm1(a * gain)).sum())
         if not whole > 0.0:
-            return math.nan  # floats do not hold these gains
+            return math.nan  # floats cannot represent these gains
         m1, m2 = float(tilted.sum()) / whole, float((tilted * gain).sum()) / whole
         value = n * a * m1 - 2.0
         low, high = (low, at) if value > 0.0 else (at, high)
@@ -482,5 +488,5 @@ def tilt(mass: Array, gain: Array, n: int, start: float | None) -> float:
 
 
 def step_of(width: float, alpha: float) -> float:
-    """Distance of nodes whose aliases do not show."""
+    """Distance of nodes at which aliases are negligible."""
     return min(_STEP / width, _STEP_OF_ALPHA * alpha)

@@ -1,4 +1,4 @@
-"""The search for free numbers of label stealing at one eps: from scratch, or from the last ones."""
+"""Search for free numbers of label stealing at one eps, from scratch or from earlier numbers."""
 
 from __future__ import annotations
 
@@ -14,36 +14,37 @@ from shuffledp.propose.stealing import SMOOTHING, Array, Floats, Plan, Planner
 
 __all__ = ["best_plan", "first_plans", "is_few"]
 
-# The reservoir's share of the blanket from which numbers are searched for all at once; chosen
-# between 0.02 and 0.2 where one number after the other began to lose more than 1e-3 of eps.
+# Share of the blanket in the reservoir from which on all numbers are searched at once. It was
+# chosen between 0.02 and 0.2, where changing one number after the other began to lose more than
+# 1e-3 of eps.
 _FEW = 0.06
 # Nobody else is in the first reservoir with probability delta e^-6.
 _DEEPER = 6.0
-# Evaluations of a search for all numbers at once, and its first steps.
+# Evaluations of a search over all numbers at once, and its two first steps.
 _CALLS, _STEPS = 200, (0.25, 0.1)
-# Factors of numbers one by one, at most so many times, while they gain this much of log delta; and
-# the least share of what can be hidden.
+# Factors for single numbers; most sweeps, which go on while they gain _LEAP of log delta; least
+# share of what can be hidden.
 _LEAPS, _SWEEPS, _LEAP, _LEAST = (1e-4, 0.03, 0.2, 5.0, 30.0, 1e4), 2, 1e-3, 1e-16
-# What is less, in log delta, is no gain.
+# A smaller decrease of log delta is no gain.
 _GAIN = 1e-5
-# Factors by which a number is changed, from scratch and from the last ones; of constants.
+# Factors by which a number is changed: from scratch, from earlier numbers, and for constants.
 _COARSE, _FINE, _CONSTANT = (2.0, 1.3, 1.1), (1.3, 1.1), (1.6, 1.2, 1.06)
-# A reservoir where outputs say something, against that where they say nothing.
+# Size of the reservoir at outputs that reveal something, relative to silent outputs.
 _LOUD = 1e-4
-# Where few are hidden by few: sizes of the reservoir against the first, up to all of the blanket,
-# and labels that it is tuned to.
+# For few users hidden among few: sizes of the reservoir relative to the first, up to the whole
+# blanket; number of labels it is tuned to.
 _SIZES, _LIKELY = (1.0, 5.0, 1e6), 3
-# What is hidden to begin with where all outputs that say nothing are joined.
+# Share hidden at the start if all silent outputs are joined.
 _HIDDEN = 0.3
-# Of the last estimate, so many times the nodes a side: it smooths by as many squares less.
+# Factor for the number of nodes a side in the last estimate; its smoothing is less by the square.
 _COVER = 3
-# First numbers that are kept.
+# Number of first plans that are kept.
 _KEPT = 8
-# Halvings of the weight of another label.
+# Number of bisections for the weight of another label.
 _HALVINGS = 6
-# The first h alpha where psi may come back to 1, and others.
+# The first h alpha where psi may return to 1, and alternatives.
 _SMOOTH, _SMOOTHS = SMOOTHING, (0.05, 0.2)
-# First ceilings of gains, times sqrt(2/(n chi)).
+# First ceilings of gains, over sqrt(n chi/2).
 _CEILINGS = 10.0 ** np.arange(-2.5, 1.0, 0.5)
 
 
@@ -56,20 +57,20 @@ def best_plan(
     *,
     polish: bool = True,
 ) -> Plan:
-    """The best free numbers that are found.
+    """The best free numbers found.
 
     Parameters
     ----------
     case : Floats
-        The pair.
+        The pair of inputs.
     n : int
-        Users.
+        Number of users.
     eps, log_delta : float
-        Where, and about how small delta is there.
+        eps in nats, and an estimate of log delta there.
     last : Plan, optional
-        Where to begin.
+        Numbers to start from.
     polish : bool
-        Whether, where few are hidden by few, all numbers are searched at once.
+        Whether all numbers are searched at once where few users are hidden among few.
     """
     made, few = Planner(case, n, eps), is_few(case, n, log_delta)
     few = few or case.unbounded
@@ -95,7 +96,10 @@ def best_plan(
 def first_plans(
     case: Floats, n: int, eps: float, log_delta: float, *, many: bool = True
 ) -> list[Plan]:
-    """Numbers to begin with, not searched, the best ones first; ``many`` where few are hidden."""
+    """First numbers without a search, the best first.
+
+    ``many``: more of them where few are hidden.
+    """
     made, hidden = Planner(case, n, eps), hidden_share(n, log_delta)
     if not case.tuned:
         found = _of_constants(made, hidden)
@@ -107,12 +111,12 @@ def first_plans(
 
 
 def is_few(case: Floats, n: int, log_delta: float) -> bool:
-    """Whether few are hidden by few, so that numbers of one eps are of little use at another."""
+    """Whether few users are hidden among few; numbers then hardly carry over to another eps."""
     return hidden_share(n, log_delta) > _FEW * case.blanket.sum()
 
 
 def hidden_share(n: int, log_delta: float) -> float:
-    """So many that the reservoir is empty with probability delta e^-6."""
+    """The reservoir's mass at which it is empty with probability delta e^-6."""
     return min(-math.expm1((min(log_delta, -0.1) - _DEEPER) / (n - 1)), 0.5)
 
 
@@ -121,7 +125,7 @@ def _value(plan: Plan) -> float:
 
 
 def _starts(made: Planner, hidden: float) -> list[tuple[Array, Array]]:
-    """The label of the largest spread; a reservoir of all outputs, or of those that say nothing."""
+    """The label with the largest spread; a reservoir of all outputs, or of the silent ones."""
     case = made.case
     weights = np.zeros(case.spreads.size)
     weights[case.order[0]] = 1.0
@@ -135,7 +139,7 @@ def _starts(made: Planner, hidden: float) -> list[tuple[Array, Array]]:
 
 
 def _from_grid(made: Planner, hidden: float) -> list[Plan]:
-    """Reservoirs of some groups of outputs, tuned to one of some labels or to all."""
+    """Reservoirs of some groups of outputs, tuned to one of some labels or to their mean."""
     labels = np.eye(made.case.spreads.size)[made.case.order[:_LIKELY]]
     weights = [*labels, labels.mean(axis=0)]
     found = []
@@ -151,10 +155,10 @@ def _from_grid(made: Planner, hidden: float) -> list[Plan]:
 
 
 def _of_constants(made: Planner, hidden: float) -> list[Plan]:
-    """kappa B, theta = kappa, and a ceiling where gains have no bound."""
+    """kappa B, theta = kappa, and ceilings if gains are unbounded."""
     case = made.case
     share = hidden / float(case.blanket.sum())
-    # Times sqrt(n chi/2); a spread that floats hold as 0 has no ceilings.
+    # The unit sqrt(n chi/2) of ceilings; a spread that underflows to 0 has no ceilings.
     unit = math.sqrt(0.5 * made.n * float(case.spreads.max()))
     tops = [math.inf, *(_CEILINGS * unit)] if case.unbounded and unit > 0.0 else [math.inf]
     sizes, weights = [share, 0.95] if share > _FEW else [share], np.eye(case.spreads.size)[0]
@@ -164,7 +168,7 @@ def _of_constants(made: Planner, hidden: float) -> list[Plan]:
 def _climb(
     made: Planner, best: Plan, change: Callable[[Plan, float], Any], factors: tuple[float, ...]
 ) -> Plan:
-    """A change by a factor, or by its inverse, as long as that helps."""
+    """Repeat a change by a factor as long as it helps."""
     for factor in factors:
         while True:
             trial = made.changed(best, **change(best, factor))
@@ -175,7 +179,7 @@ def _climb(
 
 
 def _scaled(made: Planner, best: Plan, factor: float) -> Plan:
-    """All kappas at once."""
+    """All kappas changed by one factor."""
 
     def change(plan: Plan, x: float) -> dict[str, Any]:
         return {"kappas": np.array(plan.kappas) * x}
@@ -184,7 +188,7 @@ def _scaled(made: Planner, best: Plan, factor: float) -> Plan:
 
 
 def _searched(made: Planner, best: Plan, factors: tuple[float, ...]) -> Plan:
-    """The size of the reservoir, then one number after the other with this size kept."""
+    """The size of the reservoir first, then one number after the other at a fixed size."""
     changes = [_group_change(made, int(i)) for i in made.used]
     if not made.case.tuned:
         changes = [lambda plan, x: {"joins": np.array(plan.joins) * x}]
@@ -196,12 +200,12 @@ def _searched(made: Planner, best: Plan, factors: tuple[float, ...]) -> Plan:
             best = _climb(made, best, change, (factor, 1.0 / factor))
     others = (made.changed(best, smooth=x) for x in _SMOOTHS if made.returns)
     best = min([best, *others], key=_value)
-    # Halved while a finer sum has less of aliases.
+    # Halved as long as a finer sum has smaller aliases.
     return _climb(made, best, lambda plan, x: {"fine": plan.fine * x}, (2.0,) * made.returns)
 
 
 def _group_change(made: Planner, i: int) -> Callable[[Plan, float], dict[str, Any]]:
-    """One kappa, the others so much the other way that as many are hidden."""
+    """Change one kappa, and the others the opposite way so that the hidden mass is kept."""
 
     def change(plan: Plan, x: float) -> dict[str, Any]:
         hidden = np.array(plan.kappas) * made.by_group(np.array(plan.weights) @ made.case.other)
@@ -213,7 +217,7 @@ def _group_change(made: Planner, i: int) -> Callable[[Plan, float], dict[str, An
 
 
 def _mixed(made: Planner, best: Plan) -> Plan:
-    """If the worst label is one that the split is not tuned to, it is mixed in, by halving."""
+    """If the split is not tuned to the worst label, mix that label in, by bisection."""
     for _ in range(2):
         weights, start = np.array(best.weights), best
         unit = np.zeros(weights.size)
@@ -232,12 +236,12 @@ def _mixed(made: Planner, best: Plan) -> Plan:
 
 
 def _swept(made: Planner, best: Plan) -> Plan:
-    """One number after the other by large factors: what a climb does not get to."""
+    """One number after the other by large factors, which a climb does not try."""
     for _ in range(_SWEEPS):
         before = best
         for key, i, x in itertools.product(("kappas", "joins"), made.used, _LEAPS):
             new = np.array(getattr(best, key))
-            # More than all of the blanket is not hidden.
+            # No more than the whole blanket can be hidden.
             new[i] = min(new[i], made.edges(best.weights)[i]) * x if key == "kappas" else new[i] * x
             best = min(best, made.changed(best, **{key: new}), key=_value)
         if not best.value < before.value - _LEAP:
@@ -246,7 +250,7 @@ def _swept(made: Planner, best: Plan) -> Plan:
 
 
 def _silent(made: Planner, best: Plan) -> list[Plan]:
-    """All of the outputs that say nothing are joined, and as much of all outputs is hidden."""
+    """All silent outputs are joined, and the same share of all outputs is hidden."""
     silent = made.signs == 0
     if not silent[made.used].any():
         return []
@@ -255,10 +259,10 @@ def _silent(made: Planner, best: Plan) -> list[Plan]:
 
 
 def _polished(made: Planner, best: Plan, step: float) -> Plan:
-    """All numbers at once: fourth roots of shares, of s and of weights, logs of all others."""
+    """All numbers at once: fourth roots of shares, of s and of weights; logs of all others."""
     used, k = made.used, made.used.size
     most = made.edges(best.weights)[used]
-    # One weight stays: they are divided by their sum.
+    # One weight is fixed: they are divided by their sum.
     mixed = [j for j in made.case.order[:_LIKELY] if j != np.argmax(best.weights)]
     mixed = mixed if made.case.tuned else []
     finite = math.isfinite(best.ceiling)

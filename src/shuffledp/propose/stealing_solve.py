@@ -15,38 +15,38 @@ from shuffledp.propose.stealing_search import best_plan, first_plans, is_few
 
 __all__ = ["MOST_ALONE", "Crossing", "Proposer"]
 
-# d log delta/d log eps to begin with: under a normal law -24 at delta = 1e-6, -10 at 1e-3.
+# First d log delta/d log eps; under a normal law it is -24 at delta = 1e-6, -10 at 1e-3.
 _SLOPE = -12.0
-# One search serves all eps of a cell so wide, in logs: half of it loses less than 1e-6 of eps.
+# Width, in log eps, of a cell that one search serves: half of it loses less than 1e-6 of eps.
 _CELL = 0.02
-# How near estimates come, in log delta: on the way, and at the end.
+# Accuracy of estimates in log delta: on the way, and at the end.
 _ROUGHLY, _NEARLY = 0.05, 3e-6
-# Guesses of log delta at an eps, and how near, relatively, the last two come; where what a search
-# finds is so far from the guess, it is made again.
+# Most guesses of log delta at an eps; relative distance of the last two; distance of the search's
+# result from the guess at which it is repeated.
 _GUESSES, _SETTLED, _OFF = 4, 0.1, 0.3
-# Searches on the way to a delta, and choices of first numbers before. Numbers that were searched so
-# near, in log eps, are not searched again: that gains less than 1e-4 of eps.
+# Most searches on the way to a delta, and choices of first numbers before. Numbers searched this
+# near, in log eps, are kept: a new search gains less than 1e-4 of eps.
 _SEARCHES, _STARTS, _SAME = 5, 3, 5e-3
-# Of a pair that is lower by more than this, in log delta, no numbers of its own are searched.
+# A pair whose log delta is lower by more than this gets no search of its own.
 _APART = 0.02
-# Of so many pairs those that are certainly lower have the numbers of the worst one; so many, at
-# most, have numbers of their own: some seconds.
+# From this many pairs on, pairs that are certainly lower use the numbers of the worst one. Most
+# pairs with numbers of their own: some seconds.
 _SOME, MOST_ALONE = 6, 132
-# A pair that is lower by more than this, in log delta, is not the worst at an eps nearby.
+# A pair whose log delta is lower by more than this is not the worst at an eps nearby.
 _FAR = 1.0
-# A squared shift beyond this is not the normal law's: a start is looked for within it.
+# Largest squared shift for a start by the normal law.
 _LARGEST_SPREAD = 1e6
 
 
 class Crossing(NamedTuple):
-    """Where plans meet a delta, about.
+    """Where plans meet a delta, by estimates.
 
     Attributes
     ----------
     epsilon, slope : float
         eps, and d log delta/d log eps there.
     plans : list of Plan
-        Of all pairs.
+        The plans of all pairs.
     """
 
     epsilon: float
@@ -62,7 +62,7 @@ class Proposer:
     cases : AllFloats
         The pairs, in any order.
     n : int
-        Users, the victim included, n >= 2.
+        Number of users, the victim included, n >= 2.
     """
 
     def __init__(self, cases: AllFloats, n: int) -> None:
@@ -72,14 +72,14 @@ class Proposer:
 
     @property
     def deviation(self) -> float:
-        """Of the privacy loss, to first order: sqrt(chi/n) of the worst label."""
+        """Standard deviation sqrt(chi/n) of the worst label's privacy loss, to first order."""
         spread = self.cases.spreads[self._order[0]]
         return math.sqrt(min(spread, _LARGEST_SPREAD) / self.n)
 
     def plans(self, eps: float) -> list[Plan]:
-        """Numbers of all pairs for this eps > 0: a function of it alone.
+        """Numbers of all pairs at this eps > 0, whatever was asked before.
 
-        They are searched in the middle of its cell, alpha at its saddle point here.
+        They are searched in the middle of its cell, and alpha is put at its saddle point here.
         """
         cell = round(math.log(eps) / _CELL)
         if cell not in self._searched:
@@ -100,10 +100,10 @@ class Proposer:
         return self._all_plans(eps, found, plans[self._order[0]]) if again else plans
 
     def _all_plans(self, eps: float, log_delta: float, last: Plan | None = None) -> list[Plan]:
-        """Of the first pair, and of those that come near it."""
+        """Plans of the first pair, and of those that come near it."""
         lead = self._order[0]
         first = best_plan(self.cases[lead], self.n, eps, log_delta, last)
-        # What is far below the worst pair has that one's numbers and no value of its own.
+        # Pairs far below the worst one use its numbers and have no value of their own.
         found = dict.fromkeys(self._order, first._replace(value=-math.inf))
         found[lead] = first
         for i in self._near(first, eps, log_delta):
@@ -114,7 +114,7 @@ class Proposer:
         return [found[i] for i in range(len(self.cases))]
 
     def _near(self, first: Plan, eps: float, log_delta: float) -> list[int]:
-        """Pairs, but for the worst one, that numbers of their own are made for."""
+        """The pairs, except the worst one, for which numbers of their own are made."""
         lead, screen = self.cases[self._order[0]], self.cases.screen
         some = len(self._order) >= _SOME and math.isfinite(first.value)
         found = self._order[1:]
@@ -126,7 +126,7 @@ class Proposer:
         return found
 
     def _borrowed(self, i: int, first: Plan, eps: float) -> Plan:
-        """Another pair's sizes, tuned to the label of the largest spread."""
+        """Another pair with the same sizes, tuned to its label with the largest spread."""
         case = self.cases[i]
         weights = np.zeros(case.spreads.size)
         weights[case.order[0]] = 1.0
@@ -142,9 +142,9 @@ class Proposer:
         )
 
     def moved(self, plans: Sequence[Plan], eps: float) -> list[Plan]:
-        """The same numbers at another eps, alpha at its saddle point there.
+        """The same numbers at another eps, with alpha at its saddle point there.
 
-        A pair far below the worst one has its alpha and log delta moved as that one's are.
+        For a pair far below the worst one, alpha and log delta move as those of the worst one.
         """
         lead = max(range(len(plans)), key=lambda i: plans[i].value)
         first = Planner(self.cases[lead], self.n, eps).changed(plans[lead])
@@ -164,9 +164,9 @@ class Proposer:
         return found
 
     def crossing(self, log_delta: float, top: float) -> Crossing | None:
-        """About the least eps with this delta; None where it is not below ``top``.
+        """An estimate of the least eps with this delta; None if it is not below ``top``.
 
-        Numbers searched at one eps meet the delta at a smaller one, and are searched on there.
+        Numbers searched at one eps meet the delta at a smaller one; the search is repeated there.
         """
         eps, slope = self._roughly(log_delta, top)
         best, last = None, None
@@ -184,13 +184,13 @@ class Proposer:
         return best
 
     def _roughly(self, log_delta: float, top: float) -> tuple[float, float]:
-        """About eps by numbers that were not searched, and the slope there."""
+        """An estimate of eps by numbers without a search, and the slope there."""
         eps, slope = first_epsilon(self.deviation**2, 1, log_delta, top), _SLOPE
         case = self.cases[self._order[0]]
         for _ in range(_STARTS):
             starts = first_plans(case, self.n, eps, log_delta)
             if case.unbounded:
-                # What is lost above the ceilings of first numbers may alone be more than delta.
+                # First numbers may lose more than delta above their ceilings alone.
                 starts.append(best_plan(case, self.n, eps, log_delta, polish=False))
 
             def about(e: float, starts: list[Plan] = starts) -> float:
@@ -204,14 +204,14 @@ class Proposer:
         return eps, slope
 
     def _at(self, plans: Sequence[Plan], eps: float) -> float:
-        """About log delta with these numbers, by pairs that are not far below the worst."""
+        """An estimate of log delta with these numbers, from pairs not far below the worst."""
         least = max(map(_value, plans)) - 1.0
         near = [(self.cases[i], plan) for i, plan in enumerate(plans) if plan.value >= least]
         return max(Planner(case, self.n, eps).changed(plan).value for case, plan in near)
 
 
 def first_log_delta(eps: float, deviation: float) -> float:
-    """About log delta under a normal law of the privacy loss."""
+    """An estimate of log delta under a normal law of the privacy loss."""
     return min(-0.5 * (eps / max(deviation, 1e-12) + 1.0) ** 2, -0.5)
 
 

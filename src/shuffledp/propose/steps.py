@@ -1,4 +1,4 @@
-"""How far apart the steps between two data sets that differ in several users are taken."""
+"""Lengths of the steps between two data sets that differ in several users."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import math
 
 __all__ = ["spread_of", "steps_of"]
 
-# Steps give up so much of eps, relatively, so that their sum is no more than it.
+# Relative amount of eps that the steps give up, so that their sum does not exceed it.
 _ROUNDING = 1e-14
 
 
 def steps_of(epsilon: float, changed: int, spread: float) -> tuple[float, ...]:
-    """eps_0 <= eps_1 <= ... that add up to at most eps: steps of about eps/k, some way apart.
+    """Steps eps_0 <= eps_1 <= ... of about eps/k that add up to at most eps.
 
     Parameters
     ----------
     epsilon : float
         eps >= 0 in nats.
     changed : int
-        k, how many steps.
+        k, the number of steps.
     spread : float
-        The distance of neighbouring steps, >= 0; as much of it as keeps all steps >= 0.
+        Difference of successive steps, >= 0; it is reduced where a step would be negative.
     """
     middle = epsilon / changed
     apart = min(spread, 2.0 * middle / (changed - 1)) if changed > 1 else 0.0
@@ -31,9 +31,10 @@ def steps_of(epsilon: float, changed: int, spread: float) -> tuple[float, ...]:
 
 
 def spread_of(step: float, log_delta: float) -> float:
-    """About mu^2, if the profile were that of the Gaussian mechanism with this delta at this eps.
+    """An estimate of mu^2, for a Gaussian mechanism with this delta at this eps.
 
-    Steps mu^2 apart are the best ones there; any are valid (docs/theory-shufflers.md, section 5).
+    Differences of mu^2 are the best ones there; any are valid (docs/theory-shufflers.md, section
+    5).
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def spread_of(step: float, log_delta: float) -> float:
     """
     if not step > 0.0 or not -math.inf < log_delta < 0.0:
         return 0.0
-    # eps = mu z + mu^2/2 with delta about Phi(-z), log Phi(-z) about -z^2/2 - log(z + 1).
+    # eps = mu z + mu^2/2, where delta is about Phi(-z) and log Phi(-z) about -z^2/2 - log(z + 1).
     z = math.sqrt(-2.0 * log_delta)
     for _ in range(3):
         z = math.sqrt(max(2.0 * (-log_delta - math.log(z + 1.0)), 1e-3))
