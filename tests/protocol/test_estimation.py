@@ -104,10 +104,10 @@ def test_noise_is_taken_off_in_any_units(unit):
             assert found[k, j] / unit ** (k - j) == pytest.approx(exact.get(j, 0.0), rel=1e-12)
 
 
-def test_simulation_is_reproducible_across_processes():
+def test_simulation_is_reproducible():
     mechanism, values = sd.KRR(k=3, eps0=1.0), [0, 1, 2, 2] * 50
     one = simulate(mechanism, values, repetitions=6, seed=3)
-    two = simulate(mechanism, values, repetitions=6, seed=3, workers=2)
+    two = simulate(mechanism, values, repetitions=6, seed=3)
     assert one == two
     with pytest.raises(ParameterError, match="repetitions"):
         simulate(mechanism, values, repetitions=1)

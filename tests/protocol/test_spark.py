@@ -108,22 +108,16 @@ def test_what_a_worker_refuses_is_a_parameter_error(seed, spark, tmp_path):
         )
 
 
-def as_numbers(column, job):
-    """Reports of a table on the cluster, each as the bytes of its type."""
-    return np.frombuffer(b"".join(column), job.sample().dtype)
-
-
 def test_no_order_of_the_users_stays(spark, tmp_path):
-    """eps0 = 300: reports are the values, which rise. Only the shuffled table is left."""
+    """eps0 = 300: reports are the values, which rise. The table that they were in is gone."""
     rows = 30_000
     frame = spark.createDataFrame(pa.table({"x": np.arange(rows)}).to_pandas())
     job = Job(sd.KRR(k=rows, eps0=300.0).to_dict(), Column(name="x"))
-    found = SparkEngine(frame, materialized=str(tmp_path / "m")).run(job, Settings())
-    assert found.count == rows
-    assert [path.name for path in (tmp_path / "m").iterdir()] == ["shuffled"]
-    reports = as_numbers(
-        spark.read.parquet(str(tmp_path / "m" / "shuffled")).toPandas()["report"], job
-    )
+    path = tmp_path / "r.parquet"
+    engine = SparkEngine(frame, materialized=str(tmp_path / "m"))
+    assert engine.run(job, Settings(reports=path)).count == rows
+    assert list((tmp_path / "m").iterdir()) == []
+    reports = np.asarray(pq.read_table(path)["report"])
     assert np.array_equal(np.sort(reports), np.arange(rows))
     assert abs(np.corrcoef(reports, np.arange(rows))[0, 1]) < 6 / np.sqrt(rows)
 
@@ -133,13 +127,19 @@ def test_nothing_stays_below_the_minimum_batch(spark, tmp_path):
     job = Job(KRR.to_dict(), Column(name="x", nulls="drop"))
     with pytest.raises(ParameterError, match=r"input has 2 reports.*nothing is released"):
         SparkEngine(frame, materialized=str(tmp_path / "m")).run(
-            job, Settings(enough=Population(users=3, minimum_batch=3).enough)
+            job,
+            Settings(
+                enough=Population(users=3, minimum_batch=3).enough, reports=tmp_path / "r.parquet"
+            ),
         )
-    assert not (tmp_path / "m").exists() or list((tmp_path / "m").iterdir()) == []
+    assert list((tmp_path / "m").iterdir()) == []
+    assert not (tmp_path / "r.parquet").exists()
 
 
-@pytest.mark.parametrize("name", ["k-rr", "joint", "pure-dump"])
-def test_a_failed_task_counts_once(name, spark, frame, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "kept"), [("k-rr", False), ("joint", True), ("pure-dump", False)]
+)
+def test_a_failed_task_counts_once(name, kept, spark, frame, tmp_path):
     """The second partition fails after its last row, once; dummies are one a user."""
     mechanism, column = COMPOSED.get(name, (KRR, Column(name="x")))
     if name == "pure-dump":
@@ -157,19 +157,22 @@ def test_a_failed_task_counts_once(name, spark, frame, tmp_path):
 
     broken = frame.repartition(3).mapInArrow(flaky, frame.schema)
     job = Job(mechanism.to_dict(), column)
-    found = SparkEngine(broken, materialized=str(tmp_path / "m")).run(job, Settings())
+    settings = Settings(reports=tmp_path / "r.parquet" if kept else None)
+    found = SparkEngine(broken, materialized=str(tmp_path / "m")).run(job, settings)
     assert failed.exists()
+    assert not kept or pq.read_metadata(settings.reports).num_rows == found.count
     assert found.users + found.outside == ROWS
     assert found.count == found.users * (2 if name == "pure-dump" else 1)
 
 
 def test_what_a_killed_run_left_is_said(spark, tmp_path):
     """Spark appends nothing to a table that is there."""
-    (tmp_path / "m" / "keyed").mkdir(parents=True)
+    (tmp_path / "m" / "reports").mkdir(parents=True)
     frame = spark.createDataFrame([(0,), (1,)], "x long")
     job = Job(KRR.to_dict(), Column(name="x"))
-    with pytest.raises(ParameterError, match=r"keyed.* already exists") as refused:
-        SparkEngine(frame, materialized=str(tmp_path / "m")).run(job, Settings())
+    engine = SparkEngine(frame, materialized=str(tmp_path / "m"))
+    with pytest.raises(ParameterError, match=r"reports.* already exists") as refused:
+        engine.run(job, Settings(reports=tmp_path / "r.parquet"))
     assert "\n" not in str(refused.value)
 
 

@@ -37,8 +37,6 @@ LONGEST_TIME = 86_400.0
 _LONGEST = 4096
 # Characters of a line or an error that are shown; bytes of what was written that are looked at.
 _SHOWN, _LOOKED_AT = 80, 1 << 16
-# Different lines of a file whose meaning is remembered: all of small domains, 10 MB of others.
-_MOST_SEEN = 1 << 16
 _NOTHING = object()
 # Mechanisms whose reports may be lists of bits.
 _UNARY = (RAPPOR, OUE, SamplingRAPPOR)
@@ -261,16 +259,11 @@ def recorded(path: str | Path, plan: AuditPlan) -> tuple[Labels, Any, int]:
     """
     known = {json.dumps(json.loads(_written(v))): i for i, v in enumerate(plan.values())}
     found: list[tuple[int, Any]] = []
-    seen: dict[bytes, tuple[int, Any]] = {}
     try:
         with Path(path).open("rb") as file:
             for place, line in enumerate(file, start=1):
-                if line not in seen and line.strip():
-                    seen[line] = _recorded_line(line, f"line {place} of {str(path)!r}", known)
                 if line.strip():
-                    found.append(seen[line])
-                if len(seen) > _MOST_SEEN:
-                    seen.clear()
+                    found.append(_recorded_line(line, f"line {place} of {str(path)!r}", known))
     except OSError as error:
         raise ParameterError(f"reports {str(path)!r}: {unreadable(error)}") from None
     index = np.array([i for i, _ in found], dtype=np.uint8)

@@ -11,7 +11,6 @@ import json
 import re
 import socket
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -52,9 +51,8 @@ _HEADERS = {
 # A form with a matrix in it is some thousand characters.
 _LONGEST_TARGET = 16_384
 _MOST_FIELDS = 40
-# Seconds in which a request has to be there, and connections at a time.
+# Seconds in which a request has to be there.
 _PATIENCE = 10.0
-_MOST_CONNECTIONS = 32
 _CLIENT = re.compile(r"[0-9a-z]{0,32}")
 
 
@@ -84,26 +82,11 @@ class PageServer(ThreadingHTTPServer):
         self.origins = {f"http://{host}" for host in self.hosts}
         self.pages = {path: _page(name, kind) for path, (name, kind) in _PAGES.items()}
         self.pages["/api/mechanisms"] = (json.dumps(catalogue()).encode(), _JSON)
-        self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
 
     @property
     def url(self) -> str:
         """Where the page is."""
         return f"http://{_ADDRESS}:{self.port}/"
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Start a thread for it, if there are not too many."""
-        if not self._places.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Handle it and give its place back."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """One line for what is not a closed connection, and no traceback."""
@@ -159,8 +142,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _fault(self) -> tuple[int, str] | None:
         """Why this request is refused whatever it asks; None if it is not."""
-        if self.request_version == "HTTP/0.9":
-            return 400, "wanted HTTP/1.0 or 1.1"
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0].strip().lower() not in self.server.hosts:
             return 403, f"Host: wanted {_ADDRESS}:{self.server.port}"

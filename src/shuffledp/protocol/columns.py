@@ -227,14 +227,6 @@ class Column:
             kind = TEXT if self.hashed or self.spelling is not None else REAL
         return replace(self, type=kind)
 
-    def example(self, randomizer: Any) -> pa.Array:
-        """One row that nothing is wrong with."""
-        if self.domain is not None:
-            return pa.array(self.domain[:1])
-        if self.hashed or self.alphabet is not None:
-            return pa.array([(self.alphabet or "a")[0]])
-        return pa.array([_limits(randomizer)[0]])
-
     def encode(
         self, rows: pa.Array | pa.ChunkedArray, randomizer: Any, *, before: int | None = 0
     ) -> Encoded:

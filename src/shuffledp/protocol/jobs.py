@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -173,11 +173,6 @@ class Job:
         users = len(encoded.values)
         reports = self.mechanism.randomize_with(encoded.values, self.source(block))
         return reports, Outcome(nulls=encoded.nulls, outside=encoded.outside, users=users)
-
-    def sample(self) -> np.ndarray:
-        """Reports of one row that is not the table's: what their type and width are."""
-        rows = self.column.example(self.mechanism)
-        return replace(self, seed=0).reports(rows, 0)[0]
 
     def outcome(self, reports: np.ndarray) -> Outcome:
         """Sums over reports; of a prefix tree only how many there are."""

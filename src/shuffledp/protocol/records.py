@@ -57,12 +57,6 @@ class Record:
         """The same for a table in which everything is text."""
         return Record(tuple(column.of_text() for column in self.columns))
 
-    def example(self, randomizer: Any) -> pa.Array:
-        """One row that nothing is wrong with."""
-        parts = zip(self.columns, randomizer.randomizers, strict=True)
-        columns: list[Any] = [column.example(part) for column, part in parts]
-        return pa.StructArray.from_arrays(columns, names=list(self.names))
-
     def encode(self, rows: Any, randomizer: Any, *, before: int | None = 0) -> Encoded:
         """Records as an array with a field for each part; ``before`` as of ``Column.encode``."""
         if isinstance(rows, pa.ChunkedArray):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -73,7 +71,6 @@ def simulate(
     wanted: Question | None = None,
     repetitions: int = 100,
     seed: int = 0,
-    workers: int = 1,
     tell: Callable[[int], None] | None = None,
 ) -> Simulation:
     """Randomize and estimate the same values over and over.
@@ -90,35 +87,27 @@ def simulate(
         R >= 2.
     seed : int
         The r-th repetition has the seed ``seed + r``.
-    workers : int
-        Processes.
     tell : callable
         Called with the number of repetitions done.
     """
     repetitions = _check.count("repetitions", repetitions, low=2, high=10**6)
     seed = _check.count("seed", seed, low=0, high=2**62)
-    workers = _check.count("workers", workers, high=256)
     values = np.asarray(values)
     if not values.size:
         raise rejected("values", "empty", "at least one value")
     wanted = wanted or question(randomizer, {}, Asked())
     truth = wanted.truth(values)
-    jobs = ((randomizer, wanted, values, truth, seed + r) for r in range(repetitions))
-    with contextlib.ExitStack() as stack:
-        results: Iterable[Run] = map(_one, jobs)
-        if workers > 1:
-            pool = stack.enter_context(ProcessPoolExecutor(workers))
-            results = pool.map(_one, jobs, chunksize=4)
-        runs = []
-        for done, found in enumerate(results, start=1):
-            runs.append(found)
-            if tell is not None:
-                tell(done)
+    runs = []
+    for r in range(repetitions):
+        runs.append(_one(randomizer, wanted, values, truth, seed + r))
+        if tell is not None:
+            tell(r + 1)
     return _summary(*map(np.array, zip(*runs, strict=True)))
 
 
-def _one(job: tuple[Mechanism, Question, np.ndarray, Floats, int]) -> Run:
-    mechanism, wanted, values, truth, seed = job
+def _one(
+    mechanism: Mechanism, wanted: Question, values: np.ndarray, truth: Floats, seed: int
+) -> Run:
     sums = wanted.sums(mechanism.simulate(values, seed=seed))
     sums = wanted.released(sums, SeededSource(seed, stream=AGGREGATOR))
     answer = wanted.answer(sums, len(values))

@@ -1,9 +1,9 @@
 """PySpark: rows on a cluster, reports made by ``mapInArrow``, sums added up along a tree.
 
-Reports are written to a table once and only read after that: a task that is retried writes its own
-part again, and the failed attempt's part is never committed, so no value's second report is seen.
-That table has each block of rows in random order, and goes when the shuffled one is there. A report
-is a row of bytes there, those of its NumPy type: Spark has no unsigned numbers and no fixed lists.
+What a worker makes of a block of rows, its reports in random order and their sums, is one pickled
+value. Where reports are written they are made once, in a table that is only read after that: a task
+that is retried writes its own part again, and the failed attempt's part is never committed, so no
+value's second report is seen. The driver shuffles them, and the table goes when they are written.
 """
 
 from __future__ import annotations
@@ -22,15 +22,10 @@ from shuffledp.errors import ParameterError
 from shuffledp.protocol.engines.base import Engine, Settings, in_one, leave, unknown
 from shuffledp.protocol.jobs import BLOCK_ROWS, Job, Outcome, in_blocks
 from shuffledp.protocol.shuffler import shuffle_reports
-from shuffledp.randomness import SystemSource
 
-_PICKLED = "pickled binary"
-# Rows that go to Spark at a time; a column of bytes has less than 2^31 of them.
-_ROWS = 1 << 13
-# Random bits by which reports are ordered: two of 10^9 have the same key with probability 2e-21.
-_KEY_BYTES = 16
-_COUNTS = ("nulls", "outside", "users")
 _REFUSED = re.compile(r"shuffledp\.errors\.ParameterError: ([^\n]*)")
+# Reports of a block in random order, none where they are not written, and their sums.
+_Block = tuple[np.ndarray | None, Outcome]
 
 
 class SparkEngine(Engine):
@@ -41,9 +36,8 @@ class SparkEngine(Engine):
     frame : pyspark.sql.DataFrame
         The table.
     materialized : str
-        Where reports are written, a path every worker can write to. What stays is the table
-        ``shuffled``: randomized reports in random order, never values; it is the caller's to
-        remove. Below the minimum batch nothing stays.
+        A folder every worker can write to. Where reports are written a table ``reports`` is in it
+        meanwhile: blocks of randomized reports, never values. It is removed at the end.
     """
 
     def __init__(self, frame: Any, *, materialized: str) -> None:
@@ -51,11 +45,10 @@ class SparkEngine(Engine):
         self._where = materialized
 
     def run(self, job: Job, settings: Settings) -> Outcome:
-        """Randomize, shuffle by random keys, write, aggregate.
+        """Randomize and sum up block by block; shuffle the reports where they leave.
 
         With a seed rows are numbered first, so that each block has its own stream, as on the other
-        engines; no table is written then. A file of reports is written by the driver, from what
-        the shuffled table holds.
+        engines; no table is written then.
         """
         for name in job.column.names:
             if name not in self._frame.columns:
@@ -63,34 +56,38 @@ class SparkEngine(Engine):
         # Under names of ours: Spark reads a dot in a name as a field of a struct.
         quoted = ("`" + name.replace("`", "``") + "`" for name in job.column.names)
         rows = self._frame.selectExpr(*(f"{name} AS value{j}" for j, name in enumerate(quoted)))
-        with _one_line():
+        kept = settings.reports is not None
+        with _one_line(), contextlib.ExitStack() as stack:
             if job.seed is not None:
-                return _simulated(job, rows, settings)
-            return self._private(job, rows, settings)
+                blocks = _numbered(job, rows, kept=kept)
+            else:
+                blocks = rows.mapInArrow(_working(job, kept=kept), "pickled binary")
+                if kept:
+                    blocks = stack.enter_context(self._written(blocks))
+                # What our own workers pickled, one block a row.
+                blocks = blocks.rdd.map(lambda row: pickle.loads(bytes(row[0])))  # noqa: S301
+            total = blocks.map(lambda found: found[1]).treeAggregate(
+                Outcome(), lambda x, y: x + y, lambda x, y: x + y
+            )
+            settings.enough(total.users)
+            if settings.reports is not None:
+                with settings.shuffler() as shuffler:
+                    for reports, _ in blocks.toLocalIterator():
+                        shuffler.add(reports)
+                    leave(job, shuffler.batches(), settings.reports, total.users)
+        return total
 
-    def _private(self, job: Job, rows: Any, settings: Settings) -> Outcome:
-        counts = ", ".join(f"{name} long" for name in _COUNTS)
-        made = rows.mapInArrow(_randomizing(job), f"report binary, order_key binary, {counts}")
-        session = self._frame.sparkSession
-        keyed, shuffled = f"{self._where}/keyed", f"{self._where}/shuffled"
-        made.write.mode("errorifexists").parquet(keyed)
+    @contextlib.contextmanager
+    def _written(self, blocks: Any) -> Iterator[Any]:
+        """The same blocks from a table, which is removed at the end."""
+        session, table = self._frame.sparkSession, f"{self._where}/reports"
+        blocks.write.mode("errorifexists").parquet(table)
         try:
-            table = session.read.parquet(keyed)
-            found = table.agg(dict.fromkeys(_COUNTS, "sum")).collect()[0].asDict()
-            nulls, outside, users = (int(found[f"sum({name})"] or 0) for name in _COUNTS)
-            left_out = Outcome(nulls=nulls, outside=outside, users=users)
-            settings.enough(left_out.users)
-            mixed = table.where("report is not null").orderBy("order_key").select("report")
-            mixed.write.mode("errorifexists").parquet(shuffled)
+            yield session.read.parquet(table)
         finally:
-            _remove(session, keyed)
-        reports = session.read.parquet(shuffled)
-        total = _reduced(_unpickled(reports.mapInArrow(_summing(job), _PICKLED).rdd))
-        if settings.reports is None:
-            return left_out + total
-        batches = _unpickled(reports.mapInArrow(_batching(job), _PICKLED).rdd).toLocalIterator()
-        leave(job, batches, settings.reports, left_out.users)
-        return left_out + total
+            path = session.sparkContext._jvm.org.apache.hadoop.fs.Path(table)  # noqa: SLF001
+            configuration = session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+            path.getFileSystem(configuration).delete(path, True)  # noqa: FBT003 (and all in it)
 
 
 @contextlib.contextmanager
@@ -111,112 +108,35 @@ def _one_line() -> Iterator[None]:
         raise ParameterError(f"input: Spark: {first}") from None
 
 
-def _remove(session: Any, where: str) -> None:
-    """Delete a table, wherever Spark has written it."""
-    path = session.sparkContext._jvm.org.apache.hadoop.fs.Path(where)  # noqa: SLF001 (no other way)
-    configuration = session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
-    path.getFileSystem(configuration).delete(path, True)  # noqa: FBT003 (Java: and all in it)
+def _worked(job: Job, rows: pa.Array, block: int, *, kept: bool) -> _Block:
+    """A block of rows, nobody knows which of the table's."""
+    reports, found = job.reports(rows, block, counted=False)
+    if len(reports):
+        found = found + job.outcome(reports)
+    return shuffle_reports(reports) if kept else None, found
 
 
-def _simulated(job: Job, rows: Any, settings: Settings) -> Outcome:
-    """Blocks of numbered rows, each worked on whole, wherever its rows lie."""
-    numbered = rows.rdd.zipWithIndex().map(lambda p: (p[1] // BLOCK_ROWS, (p[1], tuple(p[0]))))
-    blocks = numbered.groupByKey()
-    total = _reduced(blocks.map(lambda found: _simulate(job, found)[1]))
-    settings.enough(total.users)
-    if settings.reports is not None:
-        with settings.shuffler() as shuffler:
-            for reports in blocks.map(lambda found: _simulate(job, found)[0]).toLocalIterator():
-                shuffler.add(reports)
-            leave(job, shuffler.batches(), settings.reports, total.users)
-    return total
-
-
-def _simulate(job: Job, found: tuple[int, Iterable[Any]]) -> tuple[np.ndarray, Outcome]:
-    """Reports of one block, its rows in the table's order, and their sums."""
-    block, placed = found
-    rows = [row for _, row in sorted(placed, key=lambda pair: pair[0])]
-    columns: list[Any] = [pa.array(values) for values in zip(*rows, strict=True)]
-    names = [f"value{j}" for j in range(len(columns))]
-    reports, left_out = job.reports(
-        in_one(pa.record_batch(columns, names=names)), block, counted=False
-    )
-    return reports, left_out + job.outcome(reports) if len(reports) else left_out
-
-
-def _unpickled(rows: Any) -> Any:
-    """What our own workers pickled, one thing a row."""
-    return rows.map(lambda row: pickle.loads(bytes(row[0])))  # noqa: S301 (our own)
-
-
-def _reduced(outcomes: Any) -> Outcome:
-    return outcomes.treeAggregate(Outcome(), lambda x, y: x + y, lambda x, y: x + y)
-
-
-def _randomizing(job: Job) -> Any:
+def _working(job: Job, *, kept: bool) -> Any:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        source = SystemSource()
         # A block at a time, however few rows Spark hands over at once: what is written has only
         # the order of blocks.
         for rows in in_blocks(in_one(batch) for batch in batches):
-            reports, left_out = job.reports(rows, 0, counted=False)
-            reports = shuffle_reports(reports, source)
-            for start in range(0, len(reports), _ROWS):
-                yield _keyed(reports[start : start + _ROWS], source)
-            yield _counted(left_out)
+            made = pickle.dumps(_worked(job, rows, 0, kept=kept))
+            yield pa.RecordBatch.from_arrays([pa.array([made], pa.binary())], names=["pickled"])
 
     return work
 
 
-def _keyed(reports: np.ndarray, source: SystemSource) -> pa.RecordBatch:
-    keys = source.octets(_KEY_BYTES * len(reports)).reshape(len(reports), _KEY_BYTES)
-    zeros = pa.array(np.zeros(len(reports), dtype=np.int64))
-    columns = [_octets(reports), _octets(keys), *[zeros] * len(_COUNTS)]
-    return pa.RecordBatch.from_arrays(columns, names=["report", "order_key", *_COUNTS])
+def _numbered(job: Job, rows: Any, *, kept: bool) -> Any:
+    """Blocks of numbered rows, each worked on whole, wherever its rows lie."""
 
+    def work(found: tuple[int, Iterable[Any]]) -> _Block:
+        block, placed = found
+        ordered = [row for _, row in sorted(placed, key=lambda pair: pair[0])]
+        columns: list[Any] = [pa.array(values) for values in zip(*ordered, strict=True)]
+        names = [f"value{j}" for j in range(len(columns))]
+        batch = in_one(pa.record_batch(columns, names=names))
+        return _worked(job, batch, block, kept=kept)
 
-def _octets(rows: np.ndarray) -> pa.Array:
-    """Rows of any type and width as a column of their bytes."""
-    flat = np.ascontiguousarray(rows)
-    width = flat.nbytes // len(rows)
-    offsets = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(width)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(flat.tobytes())]
-    return pa.Array.from_buffers(pa.binary(), len(rows), buffers)
-
-
-def _counted(left_out: Outcome) -> pa.RecordBatch:
-    """A row that is no report: what was counted in one block."""
-    counts = [pa.array([int(getattr(left_out, name))]) for name in _COUNTS]
-    columns = [pa.nulls(1, pa.binary()), pa.nulls(1, pa.binary()), *counts]
-    return pa.RecordBatch.from_arrays(columns, names=["report", "order_key", *_COUNTS])
-
-
-def _summing(job: Job) -> Any:
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        total = Outcome()
-        for reports in _reports(batches, job):
-            total = total + job.outcome(reports)
-        if total.count:
-            yield _pickled(total)
-
-    return work
-
-
-def _batching(job: Job) -> Any:
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for reports in _reports(batches, job):
-            yield _pickled(reports)
-
-    return work
-
-
-def _reports(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[np.ndarray]:
-    sample = job.sample()
-    for batch in batches:
-        if batch.num_rows:
-            octets = b"".join(batch.column(0).to_pylist())
-            yield np.frombuffer(octets, sample.dtype).reshape(-1, *sample.shape[1:])
-
-
-def _pickled(value: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(value)])], names=["pickled"])
+    places = rows.rdd.zipWithIndex().map(lambda p: (p[1] // BLOCK_ROWS, (p[1], tuple(p[0]))))
+    return places.groupByKey().map(work)
