@@ -72,24 +72,17 @@ class Given:
         )
 
 
-def given_column(
-    data: Any,
-    name: str,
-    task: dict[str, Any],
-    settings: dict[str, Any],
-    *,
-    domain: Any,
-    ranges: Any,
-) -> Given:
+def given_column(data: Any, name: str, asked: Mapping[str, Any]) -> Given:
     """The column, read once: what is refused of it is refused here."""
-    task, settings = dict(task), dict(settings)
+    task = task_of(*(asked[key] for key in ("domain", "low", "high", "ranges")))
+    settings = {key: asked[key] for key in ("nulls", "outside", "type")}
     ends: tuple[float, ...] = ()
     pieces: tuple[tuple[int, int], ...] = ()
     values = column_of(data, name)
     if task["kind"] == "frequencies":
-        settings["domain"] = items_of(domain)
+        settings["domain"] = items_of(asked["domain"])
     if task["kind"] == "ranges":
-        ends, pieces = ranges_of(ranges)
+        ends, pieces = ranges_of(asked["ranges"])
         values = in_pieces(values, Column(name=name, **settings), ends)
         settings["type"] = None
         task["values"] = len(ends) - 1

@@ -18,10 +18,11 @@ from shuffledp.bound import outward
 from shuffledp.errors import NotCertified, ParameterError, not_installed, rejected
 from shuffledp.surveys.result import Survey, Surveys
 
-# What is said for each of several columns, in place of once for all.
-_OF_A_COLUMN = (
-    *("domain", "low", "high", "ranges", "nulls", "outside", "type", "mechanisms", "share"),
-)
+# What is said of a column, and what holds where nothing is said.
+_USUAL: dict[str, Any] = {
+    **dict.fromkeys(("domain", "low", "high", "ranges", "type", "mechanisms")),
+    **dict.fromkeys(("nulls", "outside"), "refuse"),
+}
 # A share of epsilon or delta is three roundings, each of 2^-53 of it, off the exact one at most.
 _BELOW = 1.0 - 2.0**-50
 
@@ -183,7 +184,7 @@ def survey(
         if changed:
             raise ParameterError(f"{changed[0]}: wanted in the settings of each column")
         return _several(common, column, epsilon, delta)
-    return one.survey_of(common, column, epsilon, delta, **alone)
+    return one.survey_of(common, column, epsilon, delta, alone)
 
 
 def _several(
@@ -194,8 +195,9 @@ def _several(
     if len(columns) < 2:
         raise rejected("column", dict(columns), "the name of one column, or settings of several")
     for name, settings in columns.items():
-        if not isinstance(settings, Mapping) or not set(settings) <= set(_OF_A_COLUMN):
-            wanted = f"a mapping with some of {', '.join(_OF_A_COLUMN)}"
+        known = (*_USUAL, "share")
+        if not isinstance(settings, Mapping) or not set(settings) <= set(known):
+            wanted = f"a mapping with some of {', '.join(known)}"
             raise rejected(f"column {name!r}", settings, wanted)
     weights = [
         _check.positive(f"column {name!r}: share", one.get("share", 1.0), high=1e9)
@@ -204,10 +206,9 @@ def _several(
     shares = [weight / math.fsum(weights) for weight in weights]
     parts = []
     for (name, settings), share in zip(columns.items(), shares, strict=True):
-        alone = {key: value for key, value in settings.items() if key != "share"}
         told = replace(common, report=lambda words, name=name: common.report(f"{name}: {words}"))
         part = epsilon * share * _BELOW, delta * share * _BELOW
-        parts.append(_needed().survey_of(told, name, *part, **alone))
+        parts.append(_needed().survey_of(told, name, *part, _USUAL | dict(settings)))
     spent = _added([_most(part.certificate) for part in parts])
     kept = _added([part.certificate.members[0].at for part in parts])
     if not (spent <= epsilon and kept <= delta):

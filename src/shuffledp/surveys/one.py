@@ -19,7 +19,7 @@ from shuffledp.protocol.answers import table as table_of
 from shuffledp.protocol.engines import Settings
 from shuffledp.protocol.questions import Asked
 from shuffledp.protocol.run import run
-from shuffledp.surveys.columns import Given, given_column, task_of, usual
+from shuffledp.surveys.columns import Given, given_column, usual
 from shuffledp.surveys.result import NAME, Survey
 
 
@@ -37,27 +37,17 @@ class Common:
 
 
 def survey_of(
-    common: Common,
-    column: Any,
-    epsilon: float,
-    delta: float,
-    *,
-    domain: Any = None,
-    low: float | None = None,
-    high: float | None = None,
-    ranges: Any = None,
-    nulls: Any = "refuse",
-    outside: Any = "refuse",
-    type: Any = None,  # noqa: A002 (as in files)
-    mechanisms: Iterable[str] | None = None,
+    common: Common, column: Any, epsilon: float, delta: float, asked: Mapping[str, Any]
 ) -> Survey:
-    """One column: what it holds, the plan for it, the run of that plan, and its certificate."""
+    """One column: what it holds, the plan for it, the run of that plan, and its certificate.
+
+    ``asked`` is what is said of this column: domain, low and high, or ranges; nulls, outside, type
+    and mechanisms.
+    """
     if not isinstance(column, str) or not column:
         raise rejected("column", column, "the name of a column")
-    task = task_of(domain, low, high, ranges)
-    settings: dict[str, Any] = {"nulls": nulls, "outside": outside, "type": type}
-    given = given_column(common.data, column, task, settings, domain=domain, ranges=ranges)
-    made = _planned(common, given, epsilon, delta, mechanisms)
+    given = given_column(common.data, column, asked)
+    made = _planned(common, given, epsilon, delta, asked["mechanisms"])
     found = made.found
     row = found.recommended
     if row is None:
