@@ -132,7 +132,7 @@ def run(
     confidence: float = 0.95,
     seed: int | None = None,
 ) -> Result:
-    """Randomize, shuffle, aggregate, estimate; and account for the users that were seen.
+    """Randomize, aggregate, estimate; and account for the users that were seen.
 
     Raises
     ------

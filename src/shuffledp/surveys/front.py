@@ -94,9 +94,9 @@ def survey(
     """Choose a mechanism for a target, run it on a column, and certify what was run.
 
     The mechanism is the most accurate of those that meet the target for as many users as have a
-    value. Their values are randomized with random numbers of the operating system, shuffled,
-    added up and estimated from; the table itself plays the users, so that whoever holds it is
-    trusted as much as before. What is released is the result.
+    value. Their values are randomized with random numbers of the operating system, added up and
+    estimated from: sums of shuffled reports are the same. The table itself plays the users, so
+    that whoever holds it is trusted as much as before. What is released is the result.
 
     Parameters
     ----------
