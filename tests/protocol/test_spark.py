@@ -136,9 +136,7 @@ def test_nothing_stays_below_the_minimum_batch(spark, tmp_path):
     assert not (tmp_path / "r.parquet").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "kept"), [("k-rr", False), ("joint", True), ("pure-dump", False)]
-)
+@pytest.mark.parametrize(("name", "kept"), [("k-rr", False), ("joint", True), ("pure-dump", False)])
 def test_a_failed_task_counts_once(name, kept, spark, frame, tmp_path):
     """The second partition fails after its last row, once; dummies are one a user."""
     mechanism, column = COMPOSED.get(name, (KRR, Column(name="x")))
