@@ -127,18 +127,14 @@ def write() -> list[Path]:
 
 def table() -> str:
     """How far the upper end lies above the lower one, in per cent: now, and the blanket alone."""
-    heads = [f"n = {n:.0e}".replace("e+0", "e") for n in USERS]
-    lines = []
-    for delta in DELTAS:
-        lines += [
-            f"| delta = {delta:g} | " + " | ".join(heads) + " |",
-            "|---|" + "---|" * len(heads),
-        ]
-        for row in rows():
-            cells = [cell(row.account(n), delta, row.before) for n in USERS]
-            lines.append(f"| {row.title} | " + " | ".join(cells) + " |")
-        lines.append("")
-    return "\n".join(lines).rstrip("\n") + "\n"
+    heads = [
+        f"delta = {delta:g}, n = {n:.0e}".replace("e+0", "e") for delta in DELTAS for n in USERS
+    ]
+    lines = ["| mechanism | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
+    for row in rows():
+        cells = [cell(row.account(n), delta, row.before) for delta in DELTAS for n in USERS]
+        lines.append(f"| {row.title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def users() -> str:

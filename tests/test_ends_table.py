@@ -26,17 +26,13 @@ def printed(name):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def sections():
-    """(delta, {title: cells}) of the large table."""
-    found = []
-    for row in printed("table"):
-        if row[0].startswith("delta = "):
-            found.append((float(row[0].removeprefix("delta = ")), {}))
-            assert row[1:] == ["n = 1e4", "n = 1e6"]
-        elif set(row[0]) != {"-"}:
-            assert row[0] not in found[-1][1]
-            found[-1][1][row[0]] = row[1:]
-    return found
+def large_table():
+    """{title: cells} of the large table."""
+    head, _, *rows = printed("table")
+    assert head[1:] == [
+        f"delta = {delta:g}, n = {n}" for delta in ends_meet.DELTAS for n in ("1e4", "1e6")
+    ]
+    return {row[0]: row[1:] for row in rows}
 
 
 def test_what_the_blanket_loses_at_large_n():
@@ -97,18 +93,17 @@ def test_rounds_of_searched_data_sets_made_again():
 
 def test_every_row_is_there_and_no_other():
     """So that no row is edited in, or left from an older script."""
-    titles = [row.title for row in ends_meet.rows()]
-    assert [delta for delta, _ in sections()] == list(ends_meet.DELTAS)
-    for _, rows in sections():
-        assert list(rows) == titles
-        assert all(len(cells) == len(ends_meet.USERS) for cells in rows.values())
+    found = large_table()
+    assert list(found) == [row.title for row in ends_meet.rows()]
+    asked = len(ends_meet.DELTAS) * len(ends_meet.USERS)
+    assert all(len(cells) == asked for cells in found.values())
     few = printed("few")[2:]
     assert [row[1] for row in few] == [f"{n:,}" for _, n, _ in ends_meet.FEW]
     assert [float(row[2]) for row in few] == [delta for _, _, delta in ends_meet.FEW]
 
 
 def test_no_upper_end_is_above_what_it_was_before():
-    cells = [cell for _, rows in sections() for row in rows.values() for cell in row]
+    cells = [cell for row in large_table().values() for cell in row]
     for cell in (*cells, *(row[3] for row in printed("few")[2:])):
         now, before = re.fullmatch(r"[\d.e-]+, ([\d.e+-]+) \(([\d.e+-]+)\)", cell).groups()
         assert 0.0 <= float(now) <= float(before)
@@ -116,8 +111,8 @@ def test_no_upper_end_is_above_what_it_was_before():
 
 @pytest.mark.parametrize("row", [row for row in ends_meet.rows() if row.title in QUICK])
 def test_some_cells_made_again(row):
-    delta, rows = sections()[0]
-    assert ends_meet.cell(row.account(10**4), delta, row.before) == rows[row.title][0]
+    made = ends_meet.cell(row.account(10**4), ends_meet.DELTAS[0], row.before)
+    assert made == large_table()[row.title][0]
 
 
 def test_users_of_one_mechanism_made_again():
@@ -137,9 +132,9 @@ def test_users_of_all_made_again(place):
 @pytest.mark.long
 @pytest.mark.parametrize("row", ends_meet.rows(), ids=lambda row: row.title)
 def test_all_cells_made_again(row):
-    for delta, rows in sections():
-        made = [ends_meet.cell(row.account(n), delta, row.before) for n in ends_meet.USERS]
-        assert made == rows[row.title]
+    asked = [(delta, n) for delta in ends_meet.DELTAS for n in ends_meet.USERS]
+    made = [ends_meet.cell(row.account(n), delta, row.before) for delta, n in asked]
+    assert made == large_table()[row.title]
 
 
 @pytest.mark.long
