@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 
@@ -96,12 +97,12 @@ def blocks(e: float) -> sd.HadamardResponse:
     )
 
 
-def dummies(protocol: sd.MultiMessage) -> Callable[[int], float]:
+def dummies(protocol: Any) -> Callable[[int], float]:
     """Error with the least rate of dummies that meets the target, and as few as will do."""
 
     def each(count: float) -> sd.MultiMessage:
         whole = math.ceil(count)
-        return replace(protocol.with_blankets(whole), rate=count / whole)
+        return replace(protocol, blankets=whole, rate=count / whole)
 
     def error(n: int) -> float:
         ends = {"find": "smallest", "low": 1e-7, "high": 1e4}
@@ -111,10 +112,10 @@ def dummies(protocol: sd.MultiMessage) -> Callable[[int], float]:
     return error
 
 
-def _least_noise(protocol: sd.MultiMessage, n: int, target: dict[str, float]) -> sd.MultiMessage:
-    """The protocol with the least noise of its coin that meets the target."""
-    ends = {"find": "smallest", "low": 2.0**-40, "high": protocol.coin()[1] * (1.0 - 1e-9)}
-    coin = lambda noise: sd.shuffle(protocol.with_noise(noise), n=n)  # noqa: E731
+def _least_noise(make: Callable[[float], Any], n: int, target: dict[str, float]) -> Any:
+    """The protocol with the least noise of its coin, below 1/2, that meets the target."""
+    ends = {"find": "smallest", "low": 2.0**-40, "high": 0.5 * (1.0 - 1e-9)}
+    coin = lambda noise: sd.shuffle(make(noise), n=n)  # noqa: E731
     return sd.calibrate(coin, **target, **ends, rtol=1e-3).account.source
 
 
@@ -122,9 +123,9 @@ def flips(blankets: int) -> Callable[[int], float]:
     """Fake users of Cheu and Zhilyaev, each bit with the least flips that meet the target."""
 
     def error(n: int) -> float:
-        protocol = sd.CheuZhilyaev(d=ITEMS, f=0.1, blankets=blankets)
+        make = lambda f: sd.CheuZhilyaev(d=ITEMS, f=f, blankets=blankets)  # noqa: E731
         try:
-            return math.sqrt(_least_noise(protocol, n, TARGET).variance(SHARE) / n)
+            return math.sqrt(_least_noise(make, n, TARGET).variance(SHARE) / n)
         except sd.NotCertified:
             return math.nan
 
@@ -134,7 +135,9 @@ def flips(blankets: int) -> Callable[[int], float]:
 def biased(n: int) -> float:
     """One count an item."""
     try:
-        return math.sqrt(_least_noise(sd.BalcerCheu(p=0.5), n, HALF).variance() / n)
+        return math.sqrt(
+            _least_noise(lambda noise: sd.BalcerCheu(p=1.0 - noise), n, HALF).variance() / n
+        )
     except sd.NotCertified:
         return math.nan
 

@@ -177,9 +177,15 @@ def _accounts(
         wanted = ", ".join([*solvable, *_TARGETS])
         raise ParameterError(f"{_typed(key)} is missing: what can be solved for is {wanted}")
     if key in {"f", "p"}:
-        protocol: Any = source_from_dict(_filled(description, key, 0.25))
-        coin = lambda noise: shuffle(protocol.with_noise(noise), **setting)  # noqa: E731
-        high = protocol.coin()[1] * (1.0 - 1e-9)
+        made = source_from_dict(_filled(description, key, 0.25))
+        rule: Any = next(one.rule for one in parameters_of(type(made)) if one.name == key)
+
+        def coin(noise: float) -> Account:
+            # Of a bit with the bias p the noise is 1 - p.
+            value = 1.0 - noise if key == "p" else noise
+            return shuffle(source_from_dict(_filled(description, key, value)), **setting)
+
+        high = (0.5 if key == "p" else rule.below(made)) * (1.0 - 1e-9)
         return coin, {"find": _SMALLEST, "low": _LEAST_COIN, "high": high}
     return (
         lambda value: shuffle(source_from_dict(_filled(description, key, value)), **setting),

@@ -326,21 +326,6 @@ class MultiMessage(Mechanism):
             raise rejected("number of messages", sums.count, wanted)
         return blankets
 
-    # -------------------------------------------------------------------------------------
-
-    def with_blankets(self, count: int) -> MultiMessage:
-        """The same protocol with another number of blanket messages a user."""
-        return mechanism_from_dict({**self.to_dict(), "blankets": count}, MultiMessage)
-
-    def coin(self) -> tuple[str, float]:
-        """What the noise of its coin is called, and the most there is of it."""
-        raise rejected("protocol", self.name, "one whose messages are made with a coin")
-
-    def with_noise(self, noise: float) -> MultiMessage:
-        """The same protocol with another noise of its coin."""
-        del noise
-        raise rejected("protocol", self.name, "one whose messages are made with a coin")
-
 
 def protocol_names() -> tuple[str, ...]:
     """Names of all protocols, sorted."""
@@ -366,10 +351,14 @@ def word_of(p: float) -> int:
 class Chance(Positive):
     """A probability in (0, high); so is the multiple of 2^-64 next to it, which is meant."""
 
+    def below(self, mechanism: Any) -> float:
+        """The upper limit."""
+        return self.high(mechanism) if callable(self.high) else self.high
+
     def __call__(self, name: str, value: Any, mechanism: Any) -> float:
         """The number as a float."""
         p = super().__call__(name, value, mechanism)
-        high = self.high(mechanism) if callable(self.high) else self.high
+        high = self.below(mechanism)
         if not word_of(p) < high * UNIT:
             raise rejected(name, value, f"a number > 0 and < {high:g}")
         return p

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.ball.record import Rows
-from shuffledp.errors import rejected
 from shuffledp.mechanism.parameters import Whole
 from shuffledp.multimessage.base import (
     IN_CLEAR,
@@ -127,20 +126,6 @@ class BalcerCheu(_Bits):
     def blankets_per_user(self) -> int:
         """1."""
         return 1
-
-    def coin(self) -> tuple[str, float]:
-        """1 - p, at most 1/2."""
-        return "1 - p", 0.5
-
-    def with_noise(self, noise: float) -> BalcerCheu:
-        """p = 1 - noise."""
-        return BalcerCheu(p=1.0 - noise)
-
-    def with_blankets(self, count: int) -> BalcerCheu:
-        """Only one is defined."""
-        if count != 1:
-            raise rejected("blanket messages", count, "1: this protocol is tuned by its bias p")
-        return self
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -204,14 +204,6 @@ class MixDUMP(_Dump):
         sent[other] = drawn + (drawn >= sent[other])
         return sent
 
-    def coin(self) -> tuple[str, float]:
-        """f, below (d-1)/d."""
-        return "f", 1.0 - 1.0 / self.d
-
-    def with_noise(self, noise: float) -> MixDUMP:
-        """Another f."""
-        return replace(self, f=noise)
-
 
 @dataclass(frozen=True, kw_only=True)
 class BallsIntoBins(UniformBlankets):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar
 
@@ -147,14 +147,6 @@ class CheuZhilyaev(MultiMessage):
     def message_bits(self) -> float:
         """d."""
         return float(self.d)
-
-    def coin(self) -> tuple[str, float]:
-        """f, below 1/2."""
-        return "f", 0.5
-
-    def with_noise(self, noise: float) -> CheuZhilyaev:
-        """Another f."""
-        return replace(self, f=noise)
 
 
 @dataclass(frozen=True, kw_only=True)
