@@ -19,10 +19,10 @@ __all__ = ["Crossing", "first_good", "least_epsilon", "search", "towards"]
 Upper = Callable[[float], float]
 
 _STEPS = 200
-# Factors of steps while all values are on one side: the first one, that of a start that is nearly
-# right, and the largest ratio of the bracket's ends at which its chord tells where the target is.
+# Factor of a step while all values are on one side, the same from a start that is nearly right, and
+# the largest ratio of a bracket's ends at which its chord tells where the target is.
 _STRIDE, _NEAR, _WIDE = 2.0, 1.1, 1.5
-# Number of successive chords that may leave more than half of the bracket before it is halved.
+# Number of successive chords that may leave more than half of a bracket before it is halved.
 _PATIENCE = 2
 # Offset from the chord's crossing: a share of the bracket, and less in narrow brackets.
 _ASIDE, _BENT = 0.02, 0.25

@@ -51,14 +51,13 @@ from shuffledp.theorems import Theorem
 # takes seconds; or never.
 When = Literal["always", "apart", "never"]
 
-# Numbers of users from and up to which label stealing is tried where the blanket is as good among
 # Numbers of users between which label stealing is tried although the blanket is as good for large
 # n. With fewer users no reservoir is large enough; with more the ends are less than 1 % apart.
 _FEWEST, _MOST_OF_FEW = 20, 2_000
 # Ratio of the variances of a gain, blanket over data sets, up to which label stealing gains
 # nothing.
 _WORTH_IT = 1.001
-# With fewer users, the bound with one large gain apart is not worth its five seconds.
+# With fewer users, the bound with one distinguished gain is not worth its five seconds.
 _FEWEST_ALONE = 100
 
 
@@ -162,7 +161,7 @@ def analysis_named(key: str) -> Analysis:
     return _BY_KEY[key]
 
 
-# -------------------------------------------------------------------------- what makes the ends
+# ------------------------------------------------------------------------------ making the ends
 
 
 def _blanket(source: Source, n: int) -> Pairs:
@@ -230,7 +229,7 @@ def _local(source: Source, n: int) -> Certifier:
     raise NotCertified("analysis = 'local': it is the cap of every other end")
 
 
-# ------------------------------------------------------------------------ when they are asked
+# ------------------------------------------------------------------ when an analysis is tried
 
 
 def _one_bit_reports(asked: Asked) -> When:

@@ -195,7 +195,7 @@ class Messages(Seen):
         return self.upper_end(epsilon).value
 
     def upper_theorem_at(self, epsilon: float, one: Bound) -> Theorem | None:
-        """The theorem of delta's upper end here, also where the local guarantee gives delta = 0."""
+        """The theorem of delta's upper end here, asked anew if ``one`` is a local guarantee."""
         if one.upper_theorem == theorems.LOCAL:
             one = self.bound("delta", epsilon)
         return one.upper_theorem
@@ -255,7 +255,7 @@ class Messages(Seen):
     def _gap(self) -> float:
         return max(GAP, self.rtol)
 
-    # ------------------------------------------------------------------- a min, and a max
+    # ------------------------------------------ the least upper and the largest lower end
 
     def _least(
         self,
@@ -325,7 +325,7 @@ class Messages(Seen):
                 found[key] = None
         return found[key]
 
-    # ------------------------------------------------------------------------ which are asked
+    # -------------------------------------------------------------------- the analyses to ask
 
     def asked(
         self, end: Side, analysis: str | None, when: When = "always"

@@ -1,4 +1,4 @@
-"""Label stealing as an analysis: its upper end, and the one with a large gain kept apart."""
+"""Label stealing as an analysis: its upper end, and the one with a distinguished gain."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Stealing(Certifier):
 
 @dataclass(frozen=True)
 class LoneJumps(Stealing):
-    """Upper ends by the bound with one large gain kept apart, evaluated at one eps at a time."""
+    """Upper ends by the bound with one distinguished gain, evaluated at one eps at a time."""
 
     def for_rounds(self) -> Sharper | None:
         """None: each value takes seconds."""
@@ -219,7 +219,7 @@ def label_stealing(source: Source, n: int) -> Stealing:
 
 
 def lone_jump(source: Source, n: int) -> LoneJumps:
-    """The analysis with one large gain kept apart, for noise with unbounded gains."""
+    """The analysis with one distinguished gain, for noise with unbounded gains."""
     key = "lone-jump"
     randomizer = one_randomizer(source, key)
     if not has_lone_jumps(source):

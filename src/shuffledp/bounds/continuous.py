@@ -337,7 +337,7 @@ class FixedSource:
             self._made["rough"] = np.array(rows).reshape(-1, 3)
         rows = np.asarray(self._made["rough"])
         if not rows.size:
-            return rows[:, 0], rows[:, 0], rows[:, 0]  # every output names its input
+            return rows[:, 0], rows[:, 0], rows[:, 0]  # every output reveals its input
         rows = rows[
             np.argsort(rows[:, 1] / rows[:, 0] - math.exp(epsilon) * rows[:, 2] / rows[:, 0])
         ]

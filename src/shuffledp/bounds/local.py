@@ -60,7 +60,7 @@ def _divergence(mechanism: Definition, inputs: Inputs, eps: arb) -> arb:
     if eps < 0:
         # The sum of P - e^eps Q is 1 - e^eps, and (x)_+ = x + (-x)_+.
         return -eps.expm1() + eps.exp() * _beyond(mechanism, inputs[::-1], -eps)
-    # A ball around 0 (delta does not increase in eps).
+    # eps is a ball around 0: delta, which does not increase in eps, lies between the ends' values.
     return _divergence(mechanism, inputs, eps.lower()).union(
         _divergence(mechanism, inputs, eps.upper())
     )
@@ -92,7 +92,7 @@ def _has_classes(one: Definition, inputs: Inputs) -> bool:
     return True
 
 
-# ------------------------------------------------------------ made of parts, some of them noise
+# ------------------------------------------------- mechanisms of several parts, some with noise
 
 
 def _of_parts(parts: Parts, inputs: Inputs, eps: arb) -> arb:

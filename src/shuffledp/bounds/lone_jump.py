@@ -1,4 +1,4 @@
-"""Label stealing with one large gain kept whole: Theorem 9.3 of docs/theory-stealing.md.
+"""Label stealing with one distinguished large gain: Theorem 9.3 of docs/theory-stealing.md.
 
 Jumps are gains above C, the ceiling of the free numbers.  Let N = n - 1 and |c| + |d| = 1; c0 and
 d0 are the laws with jumps moved to 0, c_b and d_b the jumps.  The gains of all others are cut at C,

@@ -1,4 +1,4 @@
-"""Certified ends of eps and delta by label stealing with one large gain kept whole.
+"""Certified ends of eps and delta by label stealing with one distinguished gain.
 
 Floats propose an eps, free numbers, places and a cover; balls certify the bound there.
 """

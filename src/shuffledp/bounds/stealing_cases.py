@@ -142,7 +142,7 @@ def cases_of(mechanism: Definition, log_least: float) -> Sequence[Case]:
     return InputCases(mechanism, found)
 
 
-# ----------------------------------------------------------------------------- inputs, section 5.1
+# ------------------------------------------------------------------- labels by inputs, section 5.1
 
 
 class InputCases(Sequence[Case]):

@@ -37,7 +37,7 @@ class StealingClaims:
     log_least : float
         An estimate of log of the least delta claimed.
     jump : bool
-        Whether the claims are by the bound with one large gain kept whole.
+        Whether the claims are by the bound with one distinguished gain.
     """
 
     def __init__(

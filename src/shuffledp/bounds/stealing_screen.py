@@ -178,7 +178,7 @@ def _largest(values: Sequence[arb]) -> arb:
     return found
 
 
-# ---------------------------------------------------------------------- the same, about, in floats
+# ----------------------------------------------------------------------------- estimates in floats
 
 
 def about_weights(law: Floats, beta: Floats, join: Floats, alpha: float) -> list[Floats]:

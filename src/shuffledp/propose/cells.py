@@ -42,8 +42,8 @@ _JUMPS = 48
 # Share of the allowed error that each of the two ends cut off may cost.
 _CUT_OFF = 0.05
 _MOST_CELLS = 2500
-# log of the factor per draw by which it becomes unlikely that a sum of few draws is anywhere within
-# sd.
+# Decay per draw, in logs, of the lower limit of the density: a sum of few draws may be anywhere
+# within its standard deviation, whatever the saddle point says.
 _FEW = 0.3
 # A cell is shorter than an interval on which the density changes by a factor of e^2.
 _BENT = 2.0
@@ -139,7 +139,7 @@ def sketch(law: HasDensities, log_mass: float) -> Sketch:
 def rough_law(law: HasDensities) -> tuple[Floats, Floats, Floats]:
     """Masses, u and v at Gauss-Legendre nodes, for estimates at every eps.
 
-    Panels are as wide as the law's unit, and as narrow as needed at kinks.
+    Panels are at most as wide as the law's unit, and are cut at kinks.
     """
     left, right, kinks = law.outline(_ROUGH_DEPTH)
     y, weight = [], []

@@ -1,4 +1,4 @@
-"""Free numbers and places for the bound with one large gain kept apart, in plain floats.
+"""Free numbers and places for the bound with one distinguished gain, in plain floats.
 
 Any proposal gives a valid bound (``bounds.lone_jump``).
 """
