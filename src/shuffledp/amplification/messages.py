@@ -408,19 +408,16 @@ class Messages(Seen):
         return self.rtol if changed == 1 else max(self.rtol, _SEVERAL_RTOL)
 
     def lower_log_delta(self, changed: int, epsilon: float) -> tuple[float, dict[str, Any]]:
-        """By data sets of one round that differ in all changed users.
+        """Lower end of log delta, by data sets of one round that differ in all changed users.
 
-        Further rounds only add to it.
+        More rounds only increase delta.
         """
         return lower_log_delta(self._sets(changed), epsilon)
 
     def lower_epsilon(
         self, changed: int, log_delta: float, *, above: float, cap: float
     ) -> tuple[float, dict[str, Any]] | None:
-        """Lower end of eps in nats by the same data sets, between ``above`` and ``cap``.
-
-        None if none.
-        """
+        """Lower end of eps in nats by the same data sets if it is above ``above``, else None."""
         return lower_epsilon(self._sets(changed), log_delta, above=above, cap=cap)
 
     def _sets(self, changed: int) -> list[DataSet]:

@@ -52,11 +52,10 @@ class OneBit(Certifier):
         return self.supremum.rough_log_delta(epsilon)
 
     def exact(self) -> OneBitSupremum | None:
-        """The largest delta over all data sets, for rounds.
+        """The largest delta over all data sets, for rounds, or None.
 
-        None where label stealing serves better.
-
-        None too where one bit reveals the value, since delta then does not fall to zero.
+        It is None where label stealing serves better, and where one bit reveals the value, as delta
+        then does not fall to zero.
         """
         curve = self.supremum.curve
         many = self.supremum.n * curve.rarest > _MOST_IN_ROUNDS
@@ -113,10 +112,7 @@ def _searched(mechanism: Randomizer, n: int) -> Curve:
 
 
 def one_bit(end: Side, source: Source, n: int) -> OneBit:
-    """One end of the largest delta over all data sets.
-
-    NotCertified for mechanisms with more outputs.
-    """
+    """One end of the largest delta over all data sets, for mechanisms with two outputs."""
     key = "binary-exact" if end == "upper" else "binary-exact-lower"
     refuse_protocol(source, key)
     if not isinstance(source, Randomizer) or source.one_bit() is None:

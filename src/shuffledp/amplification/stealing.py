@@ -37,10 +37,7 @@ Ends = stealing_ends.Stealing | IntervalStealing
 
 @dataclass(frozen=True)
 class Stealing(Certifier):
-    """Upper ends by the label-stealing bound of a source among n users.
-
-    Infinite if there is none.
-    """
+    """Upper ends by the label-stealing bound of a source among n users; inf where it has none."""
 
     source: Stolen = field(kw_only=True)
     n: int = field(kw_only=True)

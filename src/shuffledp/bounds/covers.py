@@ -242,8 +242,8 @@ def _label(
 def _excess(at: Outputs, v: float, right: float, grow: arb) -> arb:
     """int over y > right of (f_1 - a f_v - C f_0)_+, C = max(gain of (1, v, 0) at ``right``, 0).
 
-    If that gain is >= 0, gains rise from there on.  Otherwise f_1 > a f_v only from (1 + v)/2 +
-    eps/(turn (1 - v)) on.
+    If that gain is >= 0, gains rise from there on.  Otherwise f_1 > a f_v only from
+    (1 + v)/2 + eps/(turn (1 - v)) on.
     """
     edge = at.ratio(1.0, 0.0, right) - grow * at.ratio(v, 0.0, right)
     if edge >= 0:

@@ -62,8 +62,8 @@ class Line:
         """The line, cut at the inputs and where the blanket's density changes.
 
         On a span, log u = |y - r|^b - |y - x|^b (in units of s) is monotone. Between x and r one
-        term rises and the other falls; elsewhere the derivative vanishes only where |y - r| = |y -
-        x|, which lies between them. For b = 2, log u is monotone on the whole line.
+        term rises and the other falls; elsewhere the derivative vanishes only where
+        |y - r| = |y - x|, which lies between them. For b = 2, log u is monotone on the whole line.
         """
         noise = self.noise
         cuts = [] if noise.shape == 2 else [self.x0, self.x1]
@@ -98,7 +98,7 @@ class Line:
     def _inside(self) -> tuple[arb, arb, arb]:
         """Masses of the reference, P and Q between the ends of the noise.
 
-        Equal for both ends of inputs.
+        By symmetry, the blanket's two inputs have the same mass there.
         """
         reference = self.noise.low if self.others is None else self.others
         shares = (self.noise.inside(x) for x in (reference, self.x0, self.x1))

@@ -274,10 +274,7 @@ class Tails:
         return low
 
     def largest(self, j: int) -> tuple[arb, arb] | None:
-        """D = F_t + sum_(l < k <= t) (h_k)_+, where h_l < 0 and h_(t+1) > 0 are certain.
-
-        None otherwise.
-        """
+        """D = F_t + sum_(l < k <= t) (h_k)_+ with h_l < 0 and h_(t+1) > 0 for certain, or None."""
         l_end, t = j, j
         for _ in range(_STEPS):
             if l_end <= self._least or self.step(l_end) < 0:

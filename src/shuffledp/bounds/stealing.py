@@ -176,10 +176,7 @@ class _Stolen:
         )
 
     def _reservoir(self) -> tuple[list[Atom], arb, arb]:
-        """The reservoir beta = share B with gains s g/beta; the loss from cut gains.
-
-        Int (1 - s) g_+.
-        """
+        """beta = share B with the gains s g/beta, the loss of cut gains, and int (1 - s) g_+."""
         case, atoms = self._case, list[Atom]()
         lost, unhidden = arb(0), arb(0)
         gains = self._differences(case.first, case.second)
@@ -198,10 +195,7 @@ class _Stolen:
         return atoms, lost, unhidden
 
     def _labelled(self, label: Label, hidden: arb) -> tuple[list[Atom], arb]:
-        """The part t = R_x - share hidden with gains (1 - s) g/t, left-over at 0.
-
-        The loss from cut gains.
-        """
+        """t = R_x - share hidden, its gains (1 - s) g/t with the left-over, and the loss of cuts."""
         atoms, lost = list[Atom](), arb(0)
         taken, stolen = self._taken(label.hidden), self._stolen(label.first, label.second)
         for r, h, g in zip(label.other, taken, stolen, strict=True):

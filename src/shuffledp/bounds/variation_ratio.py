@@ -147,9 +147,9 @@ def _alone(ratio: VariationRatio) -> VariationRatio:
 def published_reason(ratio: VariationRatio) -> str | None:
     """Why the published pair is not a bound for these numbers; None where it is.
 
-    It is a bound if k0 = 0, that is beta = (p-1)/(p+1): it is then the repaired pair (for any q >=
-    1 + beta). For one particular law of the others it is exact (docs/theory.md, section 5.6), but
-    p, beta and q do not determine that law.
+    It is a bound if k0 = 0, that is beta = (p-1)/(p+1): it is then the repaired pair, for any
+    q >= 1 + beta. For one particular law of the others it is exact (docs/theory.md, section 5.6),
+    but p, beta and q do not determine that law.
     """
     if ratio.weights()[2] == 0:
         return None

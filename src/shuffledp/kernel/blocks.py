@@ -15,8 +15,8 @@ __all__ = ["BLOCK", "MOST_WORK", "Nodes"]
 BLOCK = 16
 # Number of blocks that a block is split into, and number of blocks bounded together.
 _SPLIT, _ROW = 8, 64
-# A block at t may be left out if its bound is at most this share of the tolerance, times (1 +
-# t/alpha)^-0.7: all such blocks together amount to about the tolerance.
+# A block at t may be left out if its bound is at most this share of the tolerance, times
+# (1 + t/alpha)^-0.7: all such blocks together amount to about the tolerance.
 _SHARE, _FALL = 0.01, 0.7
 # Blocks wider than this, in standard deviations of a draw, cannot be bounded from their midpoints.
 _WIDEST = 0.7

@@ -280,8 +280,8 @@ class _Others:
 def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> _Others:
     """The density of the others' sum.
 
-    Along saddle points t, the sum of the gains up to a first cut has the density e^(K(t) - t
-    x)/sqrt(2 pi n V) at x = K'(t), with K(t) = n log E e^(tG) and the tilted variance V. Beyond the
+    Along saddle points t, the sum of the gains up to a first cut has at x = K'(t) the density
+    e^(K(t) - t x)/sqrt(2 pi n V), with K(t) = n log E e^(tG) and the tilted variance V. Beyond the
     cut, one of the others may have a large gain.
     """
     n = aim.n

@@ -23,9 +23,9 @@ _SHARED = 4
 
 
 class Plan(NamedTuple):
-    """M points, of which ``points`` on the upper half are summed.
+    """M points, of which ``points`` on the upper half circle are summed.
 
-    Log ratios of Chernoff's radii to rho.
+    ``up`` and ``down``: logs of the ratios of Chernoff's two radii to rho.
     """
 
     size: int
@@ -85,10 +85,7 @@ class Tilted:
         return times * (up - down)
 
     def above(self, high: int, low: int) -> Array:
-        """log E e^(t (W - an estimate of its mean)) under the tilt at all steps t.
-
-        Inf if infinite.
-        """
+        """log E e^(t (W - an estimate of its mean)) under the tilt, for all steps t; maybe inf."""
         return high * self._up[0] + low * self._up[1] + self._up[2]
 
     def below(self, high: int, low: int) -> Array:

@@ -133,8 +133,8 @@ def edges_for(
     """Edges at which two atoms per cell add little to the variance of (1, 0, 0) and (0, 1, 0).
 
     A cell of mass m on which the gain changes by w adds at most m w^2/6, compared with a flat law.
-    The sum is least for a density of cells proportional to (mass density)^(1/3) (slope of the
-    gain)^(2/3).
+    The sum is least for a density of cells proportional to
+    (mass density)^(1/3) (slope of the gain)^(2/3).
 
     ``cells`` is that of ``Detail``. ``top`` is the largest gain that counts, by default the
     ceiling. ``count`` is the number of cells, if given.

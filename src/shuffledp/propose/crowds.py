@@ -184,9 +184,9 @@ def _moves(groups: int) -> list[Callable[[Free, float], Free | None]]:
 
 
 def _shares(crowd: FloatCrowd, epsilon: float) -> list[tuple[float, ...]]:
-    """q_k proportional to 1/V_k, V_k the largest sum of g^2/R; to its square root.
+    """Three choices of q_k: proportional to 1/V_k, to its square root, and all equal.
 
-    And all equal.
+    V_k is the largest sum of g^2/R over the laws R of group k.
     """
     g = _gain(crowd, epsilon)
     spreads = []

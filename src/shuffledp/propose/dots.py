@@ -101,10 +101,7 @@ def joined(flows: Sequence[tuple[Flow, float]]) -> Flow:
 
 
 class Aim(NamedTuple):
-    """The contribution of chords to a moment over its budget.
-
-    Whether the law is seen far enough.
-    """
+    """A flow for a moment, over its budget, and whether the law is followed far enough for it."""
 
     flow: Flow
     reached: bool
@@ -119,8 +116,8 @@ def moment_flow(
 ) -> Aim:
     """The density, over l, of the contribution of losses +-l to E (P/Q)^A, with the budget 1.
 
-    If chords enlarge a^2 h'' = p(l) by d^2/12 on a panel of length d, they enlarge the moment by A
-    (A-1) e^{(A-1) l} times that (docs/theory-composition.md, Lemma 4.1).
+    If chords enlarge a^2 h'' = p(l) by d^2/12 on a panel of length d, they enlarge the moment by
+    A (A-1) e^{(A-1) l} times that (docs/theory-composition.md, Lemma 4.1).
 
     Parameters
     ----------

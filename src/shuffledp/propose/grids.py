@@ -115,7 +115,8 @@ class Grids:
     def _middle(self, log: float) -> float:
         """m/(b (1 - a)) such that remainders have some room.
 
-        The silent gains rise by eta |m|: among few users this costs more than the mean gains.
+        Stretching about m raises silent gains by eta |m|: among few users, an m at the mean costs
+        more than it is worth.
         """
         left, room = self._left(self.alpha, log), _FEW_ROOM / self.n
         if not left > 0.0:
@@ -177,10 +178,7 @@ class Grids:
         return _least((top * above, top * below), mass, top * far, self.room)
 
     def _bend(self, v: float, w: float) -> tuple[Floats, Floats, Floats]:
-        """The certificate's upper and lower bounds of (chord - f_u)/f_0 in each box.
-
-        Boxes' masses.
-        """
+        """Per box, the certificate's upper and lower bound of (chord - f_u)/f_0, and its mass."""
         low, high = self.low, self.high
         step, width = w - v, self.noise.width
         if not self.noise.normal:

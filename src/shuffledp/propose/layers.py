@@ -80,9 +80,9 @@ def is_one_layer(whole: Sum, masses: Array, gains: Array, n: int) -> bool:
 def _of_layers(masses: Array, gains: Array, n: int, surplus: float, first: int) -> float:
     """An estimate of log E (S)_+, from atoms below the first cut and one draw above it.
 
-    The others' sum is taken as normal except for its skewness. For Z with mean 0, deviation s and E
-    Z^3 = c s^3, E (z s + Z)_+ is about s [z Phi(z) + phi(z) (1 - c z/6)]. That factor is clipped to
-    [0, 1]: if rare large gains remain among the others, c is huge and meaningless.
+    The others' sum is taken as normal except for its skewness. For Z with mean 0, deviation s and
+    E Z^3 = c s^3, E (z s + Z)_+ is about s [z Phi(z) + phi(z) (1 - c z/6)]. That factor is clipped
+    to [0, 1]: if rare large gains remain among the others, c is huge and meaningless.
     """
     parts = parts_of(masses, gains, n, surplus, [first])
     bulk = Sum(parts).estimate.log_value if parts else -math.inf

@@ -182,10 +182,7 @@ class Losses:
     def _period(
         self, r: float, tilt: float, epsilon: float, log: float, want: float
     ) -> tuple[float, float]:
-        """A period at which aliases, bounded at a tilt, are a tenth of the allowed error.
-
-        And the tilt.
-        """
+        """A period and its tilt: aliases, bounded at the tilt, are a tenth of the allowed error."""
         peak = tilt * math.log(tilt) - (1.0 + tilt) * math.log1p(tilt)
         excess = self.log_moment(tilt) - tilt * epsilon + peak - (log - r * epsilon) - want + 2.5
         return max(excess, 1.0) / abs(tilt - r), tilt

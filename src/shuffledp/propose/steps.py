@@ -33,8 +33,8 @@ def steps_of(epsilon: float, changed: int, spread: float) -> tuple[float, ...]:
 def spread_of(step: float, log_delta: float) -> float:
     """An estimate of mu^2, for a Gaussian mechanism with this delta at this eps.
 
-    Differences of mu^2 are the best ones there; any are valid (docs/theory-shufflers.md, section
-    5).
+    Steps that differ by mu^2 are the best ones there; any are valid (docs/theory-shufflers.md,
+    section 5).
 
     Parameters
     ----------

@@ -279,7 +279,7 @@ class Round(Part):
     # -------------------------------------------------------------------- one pair of neighbours
 
     def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
-        """From the candidate with the largest estimated delta at eps = ``around``."""
+        """Laws below the curves of the candidate with the largest estimated delta at ``around``."""
         if not self._pairs():
             return NO_LOSS, {}
         index = self._best(around)
@@ -334,7 +334,7 @@ class Round(Part):
         return min(self.local_rho, pure_rho(self.eps0))
 
     def renyi(self, orders: tuple[float, ...]) -> Renyi:
-        """From chords through the upper curves, or from a single report where that is less."""
+        """Upper ends by chords through the upper curves, or by one report where that is less."""
         pair = self.above(self._for_orders(orders), 0.0).above
 
         def at(order: float) -> tuple[float, float]:
@@ -345,7 +345,7 @@ class Round(Part):
         return at
 
     def renyi_below(self, orders: tuple[float, ...]) -> Renyi:
-        """From the candidate with the largest delta where the curve has fallen by a factor e."""
+        """Lower ends from the candidate with the largest delta where the curve has fallen by e."""
         pair, _ = self.below(self._for_orders(orders), self.curve().scale)
         return lambda order: lower_renyi(pair, order)
 

@@ -73,8 +73,8 @@ def attained(alpha: float, law: LossLaw) -> float:
     """Upper bound of the trade-off function of every pair whose curve is above the law's.
 
     It is the supremum over a of 1 - h(a) - a alpha for the law's own h. As h is piecewise linear,
-    the supremum is at a kink or at a = 0. (P-mass is the power of the test; Q-mass, which is P-mass
-    e^-loss, is the type I error.)
+    the supremum is at a kink or at a = 0. (P-mass is the power of the test; Q-mass, which is
+    P-mass e^-loss, is the type I error.)
     """
     error, p, q, best = arb(alpha), arb(law.infinite), arb(0), arb(0)
     for loss, mass in zip(law.loss[::-1].tolist(), law.mass[::-1].tolist(), strict=True):

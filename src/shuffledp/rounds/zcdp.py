@@ -24,8 +24,8 @@ def best_rho(divergence: Callable[[float], float], *, pure: float) -> tuple[floa
     """A rho with D_A <= rho A for all A > 1, and an estimate of the order that requires it.
 
     It follows from certified values at some orders. K(A) = (A-1) D_A is convex with K(1) = 0, so
-    that between orders it is below its chord. D_A increases with A, which covers orders near 1. D_A
-    <= pure covers large orders.
+    that between orders it is below its chord. D_A increases with A, which covers orders near 1.
+    D_A <= pure covers large orders.
 
     Parameters
     ----------
