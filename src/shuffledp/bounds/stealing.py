@@ -195,7 +195,7 @@ class _Stolen:
         return atoms, lost, unhidden
 
     def _labelled(self, label: Label, hidden: arb) -> tuple[list[Atom], arb]:
-        """t = R_x - share hidden, its gains (1 - s) g/t with the left-over, and the loss of cuts."""
+        """t = R_x - share hidden, its gains (1 - s) g/t with the left-over, the loss of cuts."""
         atoms, lost = list[Atom](), arb(0)
         taken, stolen = self._taken(label.hidden), self._stolen(label.first, label.second)
         for r, h, g in zip(label.other, taken, stolen, strict=True):
