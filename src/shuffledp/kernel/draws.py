@@ -142,7 +142,8 @@ class Moments:
         far = [[(turn * (first + wide * q)).exp() for turn in turns] for q in giants]
         babies, found = acb_mat(near), []
         for law in laws:
-            # A product of two complex matrices takes a third of the time of one with a real matrix.
+            # The product of two complex balls takes a third of the time of that of a real and a
+            # complex one.
             shares = [acb(p) for p in law]
             steps = acb_mat([[p * e for p, e in zip(shares, row, strict=True)] for row in far])
             values = (steps * babies).entries()

@@ -43,8 +43,8 @@ Atom = tuple[arb, arb]
 # number, as a share of the first term, are only bounded, which costs at most 1e-6 of J in total.
 # Most nodes of one sum.
 _FAR, _SMALL, _MOST_NODES = 4.2, 1e-7, 100_000
-# h alpha of a coarse sum that separates most labels from the worst; it costs e^(h^2 alpha^2/2), 1 %
-# of J.
+# h alpha of a coarse sum that separates most labels from the worst; it costs e^(h^2 alpha^2/2),
+# 1 % of J.
 _ROUGH = 0.15
 # Number of nodes in a block that is summed, and of blocks that a larger one is split into: the
 # fastest among 4, 8, 16 and 2, 4, 8.

@@ -40,8 +40,8 @@ _FEW = 0.06
 # Number of bisections between the best tilts of the two labels, if each label is the worse one at
 # the other's tilt. For normal noise, with cut gains, they gain nothing.
 _BETWEEN = 5
-# Among few users psi^n is summed, as in the certificate, at the square of this many evenly spaced
-# nodes, up to _FAR alpha.
+# Among few users psi^n is summed at evenly spaced nodes, as in the certificate, up to _FAR alpha:
+# at the square of _EVEN to _MOST_EVEN nodes.
 _FAR, _EVEN, _MOST_EVEN = 12.0, 24, 64
 
 

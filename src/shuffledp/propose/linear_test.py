@@ -227,7 +227,7 @@ class _Line:
         alpha = self.alpha
         last = math.pi if lattice else _REACH / smoothing
         last = min(last, _REACH / self.width if self.width > 0.0 else math.inf)
-        # Integer scores: the integrand has the period 2 pi, a multiple of an even number of steps.
+        # Integer scores: the integrand has the period 2 pi, which is an even number of steps.
         period = 2.0 * math.ceil(0.5 * period) if lattice else period
         step = 2.0 * math.pi / period
         tau = step * np.arange(min(int(last / step + 1e-9) + 1, 20_000))

@@ -54,8 +54,8 @@ _MOST_GROUPS = 4
 # Laws under x0 and x1 count as equal within this relative difference.
 _SILENT = 1e-12
 _TINY = 1e-300
-# Most labels that may be the worst, and their distance in log J from the first: estimates err by 2
-# %.
+# Most labels that may be the worst, and their distance in log J from the first, as estimates err
+# by 2 %.
 _NEAR, _APART = 3, 0.03
 # For unbounded noise as many more labels are evaluated, those with the largest Chernoff bound, as
 # the normal law misses where psi returns to 1. Labels farther below the worst than _COUNTS are

@@ -22,7 +22,7 @@ from shuffledp.values.described import by_name
 
 U = UNIT_ROUNDOFF
 RelationLike = Relation | str
-# Range of mu: the square of the least is a float far above the smallest ones.
+# Largest and least mu: the square of the least is a float far above the smallest ones.
 _LARGEST_MU, _LEAST_MU = 100.0, 1e-100
 _GAUSSIAN = (
     "Gaussian noise of standard deviation {} on a sum with sensitivity {} (L2) between {} "
