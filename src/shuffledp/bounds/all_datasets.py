@@ -3,8 +3,7 @@
 Intervals of m are halved, the one with the largest bound first, until that bound is as low as
 wanted. An interval has two bounds. One leaves out the others whose input is not determined
 (docs/theory-binary.md, Theorem 3.1). The other is sharp even for all m at once (Theorem 4.2): with
-the tilt tau, the tilted mean mu(m) and E(m) = G(tau) tau^-mu(m), where mu and log E are linear in
-m,
+the tilt tau, the tilted mean mu(m) and E(m) = G(tau) tau^-mu(m) (mu and log E are linear in m),
 
     D(m) = E(m) f(m, s),   s = J - mu(m) in [-1, 1],
 

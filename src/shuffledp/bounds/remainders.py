@@ -1,7 +1,7 @@
 """The types W/eta + m that account for the bend between two places of a cover (Lemma 6.5).
 
-docs/theory-stealing.md, section 6: r is a chord between two densities less the density, W = b a
-r/f_0 in row (A) and -b r/f_0 in row (B).  m is the cover's share of b (1 - a).
+docs/theory-stealing.md, section 6: r is a chord between two densities less the density between
+them, W = b a r/f_0 in row (A) and -b r/f_0 in row (B).  m is the cover's share of b (1 - a).
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """The sum of label stealing for a crowd with several mechanisms, in balls.
 
-Theorems 2.2 and 3.1 of docs/theory-crowds.md. omega is a measure such that q_k omega is below all
-laws of group k, s is the probability with which the victim joins the reservoir, g = R_x0 - a R_x1,
-a = e^eps,
-and
+Theorems 2.2 and 3.1 of docs/theory-crowds.md. With a measure omega such that q_k omega is below
+all laws of group k, the probability s with which the victim joins the reservoir, and the gain
+g = R_x0 - a R_x1, a = e^eps,
 
     delta <= tail + lost + max over a type j(k) of each group k of J,
     J = (1/2 pi) int |c| int_0^1 prod_k (u q_k |c| + |d_k|)^N_k du w d tau
      <= c0 prod_k T_k^N_k (D/2 pi) sum over nodes of min(1/M, psi_c) w prod_k Psi_k^N_k,
 
-where c is the transform of the gains s g/omega under omega, and d_k that of the gains (1 - s) q_k
-g/t under t = R - q_k omega, the rest of a law. Further s = alpha + i tau, T_k = q_k c0 +
-d_k(alpha), p_k = q_k c0/T_k, M = sum_k N_k p_k and Psi_k = p_k (1 + |phi_c|^2)/2 + (1 - p_k) (1 +
-|phi_k|^2)/2. The free numbers and the contour are arguments: any are valid.
+where c is the transform of the gains s g/omega under omega, and d_k that of the gains
+(1 - s) q_k g/t under t = R - q_k omega, the rest of a law, on the line alpha + i tau. Further
+T_k = q_k c0 + d_k(alpha), p_k = q_k c0/T_k, M = sum_k N_k p_k and
+Psi_k = p_k (1 + |phi_c|^2)/2 + (1 - p_k) (1 + |phi_k|^2)/2. The free numbers and the contour are
+arguments: any are valid.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ Replacing the gain on a cell by its mean, or by the ends of its range, changes E
 
 where w is the cell's mass, D the width of its gains, and p the density of the sum of the others'
 gains, which is the second derivative of E (g + S')_+ in g. The sum over K cells is least if the
-number of cells per length of y is proportional to (f_ref p(-g) g'^2)^(1/3) = h^(1/3). It is then n
-V/D^2 (int h^(1/3))^3/(2 K^2).
+number of cells per length of y is proportional to (f_ref p(-g) g'^2)^(1/3) = h^(1/3). It is then
+n V/D^2 (int h^(1/3))^3/(2 K^2).
 """
 
 from __future__ import annotations
