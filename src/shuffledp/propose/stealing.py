@@ -64,8 +64,8 @@ _COUNTS = 1.0
 # Places u with t sqrt(v) = sinh(u), and weights, of an integral over t; their error is below 1e-7.
 _U = 0.2 * np.arange(42)
 # Up to _MOST_EVEN users psi returns to 1 at places that matter. psi^n is then summed at the square
-# of _EVEN evenly spaced nodes, up to _WINDOW standard deviations of the smoothing. More users would
-# lose 1e-16 n to rounding.
+# of _EVEN evenly spaced nodes, up to _WINDOW standard deviations of the smoothing; its rounding
+# error, 1e-16 n, is negligible there.
 _MOST_EVEN, _EVEN, _WINDOW = 10_000_000, 24, 4.0
 PLACES, WEIGHTS = np.sinh(_U), 0.2 * np.cosh(_U) * np.where(_U > 0, 1.0, 0.5)
 
