@@ -18,7 +18,7 @@ import shuffledp as sd
 from bench import cases
 from bench.engine import table
 from shuffledp.laws.midpoints import midpoints
-from shuffledp.randomizers import randomizer_class
+from shuffledp.mechanism.base import mechanism_class
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(<!-- made: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -117,7 +117,7 @@ def _classes() -> list[type[sd.Randomizer]]:
     order = [sd.BinaryRR, sd.KRR, sd.RAPPOR, sd.OUE, sd.LocalHash, sd.BLH, sd.OLH]
     order += [sd.HadamardResponse, sd.SubsetSelection]
     order += [sd.Laplace, sd.Gaussian, sd.Channel]
-    others = [randomizer_class(name) for name in sd.randomizer_names()]
+    others = [mechanism_class(name) for name in sd.randomizer_names()]
     return [*order, *(cls for cls in others if cls not in order)]
 
 

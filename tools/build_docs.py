@@ -27,8 +27,7 @@ from bench import cases
 
 import shuffledp as sd
 from shuffledp.cli import main as command_line
-from shuffledp.multimessage import protocol_class
-from shuffledp.randomizers import randomizer_class
+from shuffledp.mechanism.base import mechanism_class
 
 ROOT = Path(__file__).resolve().parent.parent
 # What pages link to or show, beside themselves.
@@ -81,8 +80,8 @@ _BASES = "list, tuple, dict, object, BaseModel, ABC, Exception"
 
 def mechanisms() -> dict[str, type]:
     """Every class with a name on the command line."""
-    found: dict[str, type] = {name: randomizer_class(name) for name in sd.randomizer_names()}
-    return found | {name: protocol_class(name) for name in sd.protocol_names()}
+    found: dict[str, type] = {name: mechanism_class(name) for name in sd.randomizer_names()}
+    return found | {name: mechanism_class(name) for name in sd.protocol_names()}
 
 
 def modules() -> dict[str, tuple[str, ...]]:

@@ -7,7 +7,8 @@ import pytest
 
 import shuffledp as sd
 from objects.examples import ARGUMENTS, class_of
-from shuffledp.randomizers.base import randomizer_class, randomizer_from_dict
+from shuffledp.mechanism.base import mechanism_class
+from shuffledp.randomizers.base import randomizer_from_dict
 
 NAN, INF = math.nan, math.inf
 # What is no number of any parameter; ends of ranges are those of the schema (tests/objects).
@@ -73,7 +74,7 @@ WORDS = [
     ("adaptive", "yes", "True or False", lambda v: sd.generic(eps0=1.0, n=5, adaptive=v)),
     ("mechanism", sd.KRR, "a randomizer such as KRR", lambda v: sd.shuffle(v, n=5)),
     ("binary", "no", "True or False", lambda v: sd.Laplace(eps0=1.0, binary=v)),
-    ("randomizer name", "krrr", "a mechanism such as ", randomizer_class),
+    ("mechanism name", "krrr", "a mechanism such as ", mechanism_class),
     ("k-rr parameter", "d", "one of k, eps0",
      lambda v: randomizer_from_dict({"name": "k-rr", v: 3, "eps0": 1.0})),
     ("randomizer", ["eps0"], 'a table with a key "name"',

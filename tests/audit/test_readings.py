@@ -14,14 +14,15 @@ from shuffledp.audit import AuditPlan, audit, collected, design, limits
 from shuffledp.audit.readings import read, value_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.midpoints import midpoints
-from shuffledp.randomizers import randomizer_class, randomizer_names
+from shuffledp.mechanism.base import mechanism_class
+from shuffledp.randomizers import randomizer_names
 
 MECHANISMS = [mechanism for entry in CATALOGUE.values() for mechanism in entry.audited]
 
 
 def test_every_mechanism_of_the_package_can_be_audited():
     here = {type(m) for m in MECHANISMS}
-    assert {randomizer_class(name) for name in randomizer_names()} == here
+    assert {mechanism_class(name) for name in randomizer_names()} == here
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.name}")

@@ -17,7 +17,8 @@ from frontend.parts import of_round
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp.certificate import read, to_dict
 from shuffledp.certificate.verifier import not_checked, verify
-from shuffledp.randomizers import randomizer_class, randomizer_names
+from shuffledp.mechanism.base import mechanism_class
+from shuffledp.randomizers import randomizer_names
 
 # An edited setting of which every claim is true is another deployment's, which the file shows.
 IN_THE_FILE = ("deployment.content", "deployment.sha256", "release")
@@ -180,7 +181,7 @@ MECHANISMS = [
 def test_every_registered_name_is_here_or_refused():
     """A mechanism that is not in the catalogue's tables is one that files refuse."""
     for name in set(randomizer_names()) - set(TABLES):
-        assert not randomizer_class(name).in_files
+        assert not mechanism_class(name).in_files
     assert set(TABLES) <= set(randomizer_names())
 
 

@@ -11,8 +11,8 @@ from shuffledp.amplification.rounds import NO_SINGLE_PAIR
 from shuffledp.certificate import issue
 from shuffledp.deployment import DeploymentFile, account
 from shuffledp.deployment.files import parse, tomllib
+from shuffledp.mechanism.base import mechanism_class
 from shuffledp.multimessage import protocol_names
-from shuffledp.randomizers import randomizer_class
 from shuffledp.statements import SENTENCES, say
 
 NESTED = """name = "parallel"
@@ -63,7 +63,7 @@ def test_every_registered_mechanism_is_here():
     known = {deployment(text).randomizer["name"] for text in TEXTS.values()}
     assert {*sd.randomizer_names(), *protocol_names(), "generic"} - known == UNKNOWN
     for name in UNKNOWN:
-        assert not randomizer_class(name).in_files
+        assert not mechanism_class(name).in_files
 
 
 ROUNDS = "[accounting]\nrounds = 3\n"

@@ -3,8 +3,9 @@
 import shuffledp as sd
 from catalogue import CATALOGUE
 from shuffledp.functions import exp
-from shuffledp.multimessage.base import protocol_class, protocol_names
-from shuffledp.randomizers.base import randomizer_class, randomizer_names
+from shuffledp.mechanism.base import mechanism_class
+from shuffledp.multimessage.base import protocol_names
+from shuffledp.randomizers.base import randomizer_names
 
 
 def logistic(y, x):
@@ -62,7 +63,7 @@ WITH = {
 
 def class_of(name):
     """The class of a mechanism or a protocol."""
-    return protocol_class(name) if name in protocol_names() else randomizer_class(name)
+    return mechanism_class(name)
 
 
 NAMES = sorted((*randomizer_names(), *protocol_names()))

@@ -8,14 +8,14 @@ from flint import arb
 
 import shuffledp as sd
 from randomizers.finite import FINITE, outputs
-from shuffledp.randomizers import randomizer_class
+from shuffledp.mechanism.base import mechanism_class
 from shuffledp.statistics.estimates import Aggregate
 
 CLOSE = 1e-11
 
 
 RANDOMIZERS = [
-    randomizer_class(name)(**arguments, eps0=eps0)
+    mechanism_class(name)(**arguments, eps0=eps0)
     for eps0 in (1e-3, 0.7, 2.0, 12.0, 30.0)
     for name, record in FINITE.items()
     for arguments in record.estimated

@@ -13,7 +13,7 @@ from enumerated import ball
 from laws import Law, blanket_pair, dataset_pair, law_of
 from randomizers.checks import assert_law
 from randomizers.finite import small
-from shuffledp.randomizers import randomizer_class
+from shuffledp.mechanism.base import mechanism_class
 
 NEAR = 1e-7  # log ratios this close are the same class: classes differ by eps0/2 at least
 EPS0 = [1e-4, 0.05, 1.0, 3.3, 12.0, 30.0, 33.3, 77.7, 299.9, 300.0]
@@ -21,7 +21,7 @@ EPS0 = [1e-4, 0.05, 1.0, 3.3, 12.0, 30.0, 33.3, 77.7, 299.9, 300.0]
 
 def mechanisms(eps0):
     for name, arguments, definition in small(eps0):
-        yield randomizer_class(name)(**arguments), definition(**arguments)
+        yield mechanism_class(name)(**arguments), definition(**arguments)
 
 
 def classes(rows, inputs):

@@ -19,11 +19,13 @@ from randomizers.checks import (
     rational_exponential,
 )
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.randomizers.hybrid import TURNING_POINT
 
 EPS0 = [1e-3, 0.3, 0.61, 0.7, 1.0, 1.4, 2.0, 5.0, 40.0, 300.0]
 GRID = [Fraction(x) for x in (-1.0, 1.0, 0.0, -0.75, -0.5, 0.125, 0.5, 0.9375)]
 MECHANISMS = [sd.Duchi, sd.Piecewise, sd.Hybrid]
+# eps* of Wang et al. 2019: below it the hybrid mechanism is Duchi's alone.
+ROOT = 405 * math.sqrt(241)
+TURNING_POINT = math.log((-5 + 2 * (6353 - ROOT) ** (1 / 3) + 2 * (6353 + ROOT) ** (1 / 3)) / 27)
 
 
 def root(eps0):

@@ -9,8 +9,9 @@ from flint import arb, ctx
 
 import shuffledp as sd
 from enumerated import ball
+from shuffledp.mechanism.base import mechanism_class
 from shuffledp.neighbours.one_user import REPLACEMENT
-from shuffledp.randomizers.base import randomizer_class, randomizer_names
+from shuffledp.randomizers.base import randomizer_names
 
 SCALES = [0.01, 1.0, 1000.0]
 DISTANCES = [1e-18, 1e-15, 2.0**-49, 1e-12, 1e-9, 1e-5, 0.1]
@@ -106,5 +107,5 @@ def test_all_other_mechanisms_are_for_any_two_inputs():
     """Points of a lattice are neighbours wherever they are; a new relation needs a test here."""
     known = {"metric-laplace", "laplace-ball", "joint", "parallel", "poisson-subsample"}
     for name in set(randomizer_names()) - known:
-        assert "relation" not in vars(randomizer_class(name)), name
+        assert "relation" not in vars(mechanism_class(name)), name
     assert sd.Density(pdf=lambda y, x: 1.0, outputs=(0.0, 1.0)).relation == REPLACEMENT

@@ -3,7 +3,6 @@
 from shuffledp.multimessage.base import (
     MessagePair,
     MultiMessage,
-    protocol_class,
     protocol_from_dict,
     protocol_names,
 )
@@ -20,7 +19,6 @@ __all__ = [
     "MixDUMP",
     "MultiMessage",
     "PureDUMP",
-    "protocol_class",
     "protocol_from_dict",
     "protocol_names",
 ]

@@ -25,7 +25,6 @@ from shuffledp.ball.record import Definition, Rows, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism.base import (
     Mechanism,
-    mechanism_class,
     mechanism_from_dict,
     mechanism_names,
 )
@@ -330,11 +329,6 @@ class MultiMessage(Mechanism):
 def protocol_names() -> tuple[str, ...]:
     """Names of all protocols, sorted."""
     return mechanism_names(MultiMessage)
-
-
-def protocol_class(name: str) -> type[MultiMessage]:
-    """The class registered under ``name``; ParameterError names the known ones."""
-    return mechanism_class(name, MultiMessage)
 
 
 def protocol_from_dict(description: Mapping[str, Any]) -> MultiMessage:

@@ -18,6 +18,7 @@ import numpy as np
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.mechanism.base import mechanism_class
 from shuffledp.mechanism.parameters import parameters_of
 from shuffledp.multimessage import CheuZhilyaev, MixDUMP, MultiMessage, PureDUMP
 from shuffledp.planner.central import Sensitivity
@@ -28,7 +29,6 @@ from shuffledp.randomizers import (
     Hierarchy,
     Parallel,
     Randomizer,
-    randomizer_class,
     randomizer_names,
 )
 from shuffledp.randomizers.frequency import FrequencyRandomizer
@@ -209,7 +209,7 @@ class Mean(Task):
         """All mechanisms for numbers in an interval that eps0 and its ends describe."""
         ends = {"low": self.low, "high": self.high}
         for name in randomizer_names():
-            cls = randomizer_class(name)
+            cls = mechanism_class(name)
             known = parameters_of(cls)
             needed = {one.name for one in known if one.required}
             given = {one.name for one in known}
@@ -374,7 +374,7 @@ def candidates(values: int, items: int | None = None) -> Iterator[tuple[str, Any
     """Name and constructor from eps0 of every mechanism for an item a user, or a set of items."""
     sets = {} if items is None else {"s": items}
     for name in randomizer_names():
-        cls = randomizer_class(name)
+        cls = mechanism_class(name)
         needed = {one.name for one in parameters_of(cls) if one.required}
         size = needed & _SIZES
         fits = len(size) == 1 and needed == {"eps0", *size, *sets}

@@ -7,7 +7,6 @@ class, imported here.
 from shuffledp.ball.record import WorstPairs
 from shuffledp.randomizers.base import (
     Randomizer,
-    randomizer_class,
     randomizer_from_dict,
     randomizer_names,
 )
@@ -81,7 +80,6 @@ __all__ = [
     "TruncatedLaplace",
     "Wheel",
     "WorstPairs",
-    "randomizer_class",
     "randomizer_from_dict",
     "randomizer_names",
 ]

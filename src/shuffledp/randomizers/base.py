@@ -17,7 +17,6 @@ from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.base import (
     Mechanism,
-    mechanism_class,
     mechanism_from_dict,
     mechanism_names,
 )
@@ -207,11 +206,6 @@ class Randomizer(Mechanism):
 def randomizer_names() -> tuple[str, ...]:
     """Names of all registered randomizers, sorted."""
     return mechanism_names(Randomizer)
-
-
-def randomizer_class(name: str) -> type[Randomizer]:
-    """The class registered under ``name``; ParameterError names the known ones."""
-    return mechanism_class(name, Randomizer)
 
 
 def randomizer_from_dict(description: Mapping[str, Any]) -> Randomizer:

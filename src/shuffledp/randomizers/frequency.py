@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -340,7 +340,12 @@ def _ball(count: Count) -> arb:
     return count if isinstance(count, arb) else rational_ball(Fraction(count))
 
 
-def independent_hits(inputs: int, chance: arb, outputs: arb) -> dict[tuple[bool, ...], arb]:
+_Share = TypeVar("_Share", arb, Fraction)
+
+
+def independent_hits(
+    inputs: int, chance: _Share, outputs: _Share
+) -> dict[tuple[bool, ...], _Share]:
     """Outputs that hit so many inputs independently, each with this probability."""
     return {
         hits: math.prod((chance if hit else 1 - chance for hit in hits), start=outputs)

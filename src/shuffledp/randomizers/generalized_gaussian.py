@@ -10,7 +10,6 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from shuffledp import _check
-from shuffledp import _special as special
 from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.noises import Noise, generalized_noise
@@ -21,8 +20,6 @@ from shuffledp.randomizers.noise import Floats, gamma_power
 U = UNIT_ROUNDOFF
 _LEAST_SHAPE, _LARGEST_SHAPE = 1.0 / 32.0, 1000.0
 _LARGEST_DISTANCE = 1e4
-_ROUNDS = 50
-_LARGEST_LOG = 600.0
 _GAUSSIAN_SHAPE = 2.0
 # Places at which the best constant of a Renyi divergence is sought, and bits of its bound.
 _PLACES, _BITS = 256, 128
@@ -87,24 +84,21 @@ class GeneralizedGaussian(IntervalNoise):
         return value if value <= _check.LARGEST_EPS0 else math.inf
 
     def local_epsilon(self, delta: float) -> float:
-        """eps0, or for shape > 1 the loss |y - d|^b - |y|^b where P(Y <= y) is about delta.
+        """eps0, or for shape > 1 the loss where less than delta lies beyond.
 
-        For shape > 1 the loss falls in y, so delta(eps) <= P(loss > eps) = P(Y < y).
+        For shape > 1 the loss falls towards the other end, so delta(eps) <= P(loss > eps). Floats
+        propose the place.
         """
         if self.shape <= 1.0:
             return self.eps0
-        a, b, d = 1.0 / self.shape, self.shape, self.distance
-        level = float(special.gammainccinv(a, min(2.0 * delta, 1.0) * (1.0 - 1e-9)))
-        for _ in range(_ROUNDS):
-            if 0.5 * float(special.gammaincc(a, level)) * (1.0 + 1e-9) <= delta:
-                break
-            level = level * (1.0 + 1e-9) + 1e-300
-        else:
-            return math.inf
-        t = level**a * (1.0 + 1e-12)
-        if not math.isfinite(t) or b * math.log(t + d) > _LARGEST_LOG:
-            return math.inf
-        return (t + d) ** b - t**b + (64.0 + 16.0 * b) * U * (t + d) ** b
+        a = 1.0 / self.shape
+        size = float(gamma_power(a, a, np.array([min(2.0 * delta, 1.0)]))[0][0]) * (1.0 + 1e-9)
+        with ctx.workprec(_BITS):
+            noise = self.added_noise()
+            far = noise.high + arb(size) * noise.scale
+            if not noise.beyond(far - noise.high) <= delta:
+                return math.inf
+            return float_above(noise.level(noise.low, far) - noise.level(noise.high, far))
 
     def local_renyi(self, order: float) -> float:
         """That of the end points, which are the worst pair at every eps."""

@@ -16,8 +16,9 @@ from shuffledp import _check
 from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import rejected
+from shuffledp.mechanism.base import mechanism_class
 from shuffledp.mechanism.parameters import LocalEpsilon, OneOf, Whole, parameters_of
-from shuffledp.randomizers.base import Reports, randomizer_class
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.composed import Options
 from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.randomizers.parallel import Mixture, words_of
@@ -86,7 +87,7 @@ class Hierarchy(Mixture):
         object.__setattr__(self, "_words", words_of([1.0] * len(tree.sizes)))
 
     def _level(self, size: int) -> FrequencyRandomizer:
-        cls: Any = randomizer_class(self.base)
+        cls: Any = mechanism_class(self.base)
         # All of the bases are made of a domain's size and eps0.
         name = next(one.name for one in parameters_of(cls) if one.name != "eps0")
         return cls(**{name: size, "eps0": self.eps0})

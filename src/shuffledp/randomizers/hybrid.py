@@ -26,11 +26,6 @@ from shuffledp.randomness import RandomSource
 from shuffledp.theorems import CORNER_TRIPLES
 
 _SLACK = 1e-9
-_ROOT = 405.0 * math.sqrt(241.0)
-# eps* of the paper: below it the mixture has a larger variance than Duchi's mechanism alone.
-TURNING_POINT = math.log(
-    (-5.0 + 2.0 * (6353.0 - _ROOT) ** (1.0 / 3.0) + 2.0 * (6353.0 + _ROOT) ** (1.0 / 3.0)) / 27.0
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +65,7 @@ class Hybrid(IntervalMean):
     @property
     def share(self) -> float:
         """Probability of the piecewise mechanism."""
-        return -math.expm1(-0.5 * self.eps0) if self.eps0 > TURNING_POINT else 0.0
+        return 0.0 if self._only_bit else -math.expm1(-0.5 * self.eps0)
 
     def variance(self, frequency: float = 0.0) -> float:
         """The same for every value above the turning point, that of the middle below."""
@@ -87,7 +82,10 @@ class Hybrid(IntervalMean):
 
     @property
     def _only_bit(self) -> bool:
-        """Whether it is Duchi's alone: eps0 below the turning point."""
+        """Whether it is Duchi's alone: eps0 below the paper's eps*.
+
+        There the mixture has a larger variance than Duchi's mechanism alone.
+        """
         root = 405 * arb(241).sqrt()
         turning = ((2 * (6353 - root).root(3) + 2 * (6353 + root).root(3) - 5) / 27).log()
         eps0 = arb(self.eps0)

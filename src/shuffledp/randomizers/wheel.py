@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -27,7 +26,7 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism.parameters import Follows, LocalEpsilon, Positive, Whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.frequency import SETS, Support, UniformOrOwn
+from shuffledp.randomizers.frequency import SETS, Support, UniformOrOwn, independent_hits
 from shuffledp.randomizers.levels import grown
 from shuffledp.randomizers.values import blocks, item_sets
 from shuffledp.randomness import RandomSource
@@ -211,7 +210,7 @@ class Wheel(UniformOrOwn):
         q = 1 - (1 - Fraction(self.arc, CIRCLE)) ** self.s
         own = rational_ball(q) * eps0.exp() / total
         law = []
-        for hits, share in _independent(q, len(distinct)):
+        for hits, share in independent_hits(len(distinct), q, Fraction(1)).items():
             mass = rational_ball(share)
             ratio = [
                 own / rational_ball(q) if hit else (1 - own) / rational_ball(1 - q) for hit in hits
@@ -225,18 +224,12 @@ class Wheel(UniformOrOwn):
         return tuple((0, 1, x2) for x2 in range(min(3, self.domain // self.s)))
 
 
-def _independent(hit: Fraction, count: int) -> Iterator[tuple[tuple[bool, ...], Fraction]]:
-    """Independent hits of so many sets, and their probability."""
-    for hits in itertools.product((False, True), repeat=count):
-        yield hits, math.prod((hit if h else 1 - hit for h in hits), start=Fraction(1))
-
-
 def _hit_parts(hit: Fraction, total: arb, inputs: Sequence[int]) -> list[tuple[arb, Favours]]:
     """Independent hits: density e^eps0/Z where an input is hit, else 1/Z."""
     distinct = sorted(set(inputs))
     return [
         (rational_ball(mass) / total, flags(hits[distinct.index(x)] for x in inputs))
-        for hits, mass in _independent(hit, len(distinct))
+        for hits, mass in independent_hits(len(distinct), hit, Fraction(1)).items()
     ]
 
 
