@@ -13,7 +13,8 @@ from shuffledp.ball.record import Definition
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.bounds.stealing_claims import StealingClaims
-from shuffledp.certificate.recompute import Alone, Checked, worst_of
+from shuffledp.certificate.curves import Asked, alone, checked
+from shuffledp.certificate.recompute import worst_of
 from shuffledp.certificate.witness import are_neighbours as near
 from shuffledp.laws.cells import cells_of
 from shuffledp.laws.pairs import blanket_pair as of_blanket
@@ -64,20 +65,21 @@ def are_neighbours(table, x0, x1):
 
 def log_delta(table, *, analysis, n, epsilon, x0=None, x1=None, x2=None, swap=False, rel=1e-4):
     """Ends of log delta of one pair as a certificate's reader computes them."""
+    asked = Asked(epsilon, (-math.inf, -math.inf), swap=swap, width=rel)
     if analysis in {"clone", "stronger-clone"}:
         make = clone_pair if analysis == "clone" else stronger_clone_pair
-        return Checked(make(eps0=table["eps0"], n=n))(swap=swap)(epsilon, rel)
+        return checked(make(eps0=table["eps0"], n=n))(asked)
     mechanism = mechanism_of(table)
     if isinstance(mechanism, MultiMessage) and n > 1:
         law = mechanism.output_law
         pair = LawPair(("messages", mechanism), n, Laws(lambda _: law((x0, x1, x2))), "input")
     elif analysis == "local" or n == 1:
-        return Alone(mechanism, x0, x1)(swap=swap)(epsilon, rel)
+        return alone(mechanism, x0, x1)(asked)
     elif analysis == "blanket":
         pair = of_blanket(mechanism, x0, x1, n=n)
     else:
         pair = of_dataset(mechanism, x0, x1, x2, n=n)
-    return Checked(pair)(swap=swap)(epsilon, rel)
+    return checked(pair)(asked)
 
 
 def log_delta_stealing(table, free, *, n, epsilon, guess=-60.0, enough=-math.inf, jump=False):

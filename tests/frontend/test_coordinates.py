@@ -8,7 +8,7 @@ from flint import arb, ctx
 
 from laws import mechanism_of
 from shuffledp.bounds.integer_noise import NoiseLaw
-from shuffledp.certificate.curves import AllDataSets
+from shuffledp.certificate.curves import Asked, Way, all_data_sets, one_data_set
 from shuffledp.errors import ParameterError
 
 
@@ -17,26 +17,27 @@ class Coordinates:
 
     def __init__(self, mechanism, *, n, added=None):
         noise = None if added is None else NoiseLaw(added["kind"], added["scale"])
-        self.asked = (mechanism_of(mechanism).added_bits(), n, ""), {"noise": noise}
+        self.asked = (mechanism_of(mechanism).added_bits(), n), {"noise": noise}
 
     def of_dataset(self, ones, epsilon, *, swap):
         """Ends of log delta where so many others hold a 1; swapped, the victim's 0 comes first."""
-        (bits, n, words), more = self.asked
+        (bits, n), more = self.asked
         zero, one = bits.inputs
         held = (zero, n - 1 - ones) if swap else (one, ones)
-        ends = AllDataSets(bits, n, words, held=held, **more).bracket(swap=False)(epsilon, 0.0)
+        asked = Asked(epsilon, (0.0, 0.0))
+        ends = one_data_set(bits, n, held, **more)(asked)
         # The other way to say the same: the opposite order, swapped.
         other = (one, ones) if swap else (zero, n - 1 - ones)
-        again = AllDataSets(bits, n, words, held=other, **more).bracket(swap=True)(epsilon, 0.0)
+        again = one_data_set(bits, n, other, **more)(asked._replace(swap=True))
         assert again == ends
         return ends
 
     def hold(self, epsilons, logs):
         """Whether all are above every data set's, and whether one is certainly not."""
         args, more = self.asked
-        curve = AllDataSets(*args, **more)
+        way = Way([("sums", all_data_sets(*args, **more))])
         found = [
-            curve.decide(epsilon, (log, log))[0]
+            way.decide(Asked(epsilon, (log, log)), upper=True)[0]
             for epsilon, log in zip(epsilons, logs, strict=True)
         ]
         return set(found) == {"holds"}, "does not hold" in found

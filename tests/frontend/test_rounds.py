@@ -8,6 +8,7 @@ import shuffledp as sd
 from frontend.parts import of_rounds
 from shuffledp.certificate import issue, to_dict
 from shuffledp.certificate.composed import basic as composed_basically
+from shuffledp.certificate.curves import Asked
 from shuffledp.deployment import account, load
 from shuffledp.deployment.files import parse
 from shuffledp.deployment.rounds import after_rounds
@@ -98,11 +99,12 @@ def test_basic_composition_of_tiny_deltas_is_not_eased_by_rounding(rounds):
         asked = []
 
         class Kept:
-            def decide(self, epsilon, target, kept=asked):
-                kept.append(target)
+            def decide(self, one, kept=asked, *, upper):
+                assert upper
+                kept.append(one.target)
                 return "holds", ""
 
-        composed_basically(Kept(), rounds, 1.0, (log_delta, log_delta), upper=True)
+        composed_basically(Kept(), rounds, Asked(1.0, (log_delta, log_delta)), upper=True)
         with mpmath.workdps(40):
             exact = mpmath.mpf(log_delta) - mpmath.log(rounds)
             ((low, high),) = asked

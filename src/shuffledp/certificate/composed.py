@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from shuffledp.certificate.apart import apart
-from shuffledp.certificate.checks import Report, Verdict
-from shuffledp.certificate.curves import Answer, Curve, compared
+from shuffledp.certificate.checks import Report
+from shuffledp.certificate.curves import Answer, Asked, Way, compared
 from shuffledp.certificate.model import Claim, Witness
 from shuffledp.certificate.widened import Target
 from shuffledp.deployment.setting import Setting
-from shuffledp.errors import NotCertified
 from shuffledp.rounds import LossPair, stated_above, stated_below
 from shuffledp.rounds.total import Total
 
@@ -27,9 +25,6 @@ __all__ = ["adds_up", "basic", "composed", "composed_again", "logs_of", "values_
 
 # What log delta of one round at delta/T may be off by, relatively, in floats.
 _SLACK = 1e-12
-# Relative widths of delta at the dots of a lower end; each is tried only if the one before could
-# not tell.
-_WIDTHS = (1e-3, 1e-4, 1e-5)
 # Rounds are composed again to this relative width of delta, with so many bits more.
 _FINER, _MORE_BITS = 5e-5, 64
 
@@ -53,16 +48,17 @@ def adds_up(setting: Setting, claim: Claim, eps0: float | None) -> Answer:
     return "does not hold", f"less than {times}"
 
 
-def basic(curve: Curve, rounds: int, epsilon: float, target: Target, *, upper: bool) -> Answer:
+def basic(way: Way, rounds: int, asked: Asked, *, upper: bool) -> Answer:
     """One round at eps/T and delta/T from above; one round as it is from below."""
     if not upper:
-        return curve.decide(epsilon, target)
+        return way.decide(asked, upper=False)
+    low, high = asked.target
     log = math.log(rounds)
     # What is far below one rounds by more.
-    slack = _SLACK * (1.0 + abs(target[0]) + abs(target[1]))
-    lowered = (target[0] - log - slack, target[1] - log + slack)
-    share = math.nextafter(epsilon / rounds, -math.inf)
-    verdict, how = curve.decide(max(share, 0.0), lowered)
+    slack = _SLACK * (1.0 + abs(low) + abs(high))
+    share = max(math.nextafter(asked.epsilon / rounds, -math.inf), 0.0)
+    one = asked._replace(epsilon=share, target=(low - log - slack, high - log + slack))
+    verdict, how = way.decide(one, upper=True)
     return verdict, f"one round at eps/{rounds}, delta/{rounds}: {how}"
 
 
@@ -70,7 +66,7 @@ def composed(
     setting: Setting,
     claim: Claim,
     witness: Witness,
-    curve: Curve,
+    way: Way,
     at: tuple[float, Target],
     report: Report,
 ) -> Answer:
@@ -88,9 +84,9 @@ def composed(
         times = sums.changed if upper else sums.falling
     dots, values, ends = witness.dots or [], witness.values or [], witness.ends or []
     verdict, how = (
-        values_hold(curve, dots, values, what, report)
+        values_hold(way, dots, values, what, report)
         if upper
-        else _ends_hold(curve, dots, ends, what, report)
+        else _ends_hold(way, dots, ends, what, report)
     )
     if verdict != "holds":
         return verdict, how
@@ -135,7 +131,7 @@ def _dots_fault(witness: Witness, *, upper: bool) -> str:
 
 
 def values_hold(
-    curve: Curve, dots: list[float], values: list[float], what: str, report: Report
+    way: Way, dots: list[float], values: list[float], what: str, report: Report
 ) -> Answer:
     """Whether every value is at least one round's delta at its eps."""
     undecided = ""
@@ -143,7 +139,7 @@ def values_hold(
         report(f"one {what}, value {k + 1} of {len(values)}")
         if value >= 1.0:
             continue
-        verdict, how = curve.value(k, epsilon, logs_of(value))
+        verdict, how = way.decide(Asked(epsilon, logs_of(value), place=k), upper=True)
         words = f"one {what} at eps = {epsilon:.6g}: {how}"
         if verdict == "does not hold":
             return verdict, words
@@ -153,32 +149,16 @@ def values_hold(
     return "holds", f"{len(values)} values of one {what}"
 
 
-def _ends_hold(curve: Curve, dots: list[float], ends: Any, what: str, report: Report) -> Answer:
+def _ends_hold(way: Way, dots: list[float], ends: Any, what: str, report: Report) -> Answer:
     """Whether all values are on their side of one round's delta for the pair, and for its swap."""
     for swap, rows in enumerate(ends):
-        bracket = curve.bracket(swap=bool(swap))
         for k, epsilon in enumerate(dots):
             report(f"one {what}{' swapped' * swap} from below, {k + 1} of {len(dots)}")
-            low, high = rows[0][k], rows[1][k]
-            verdict = _between(lambda width, at=epsilon, of=bracket: of(at, width), low, high)
-            if verdict != "holds":
-                return verdict, f"one {what} at eps = {epsilon:.6g}: {_OUTSIDE[verdict]}"
+            for value, upper in ((rows[0][k], False), (rows[1][k], True)):
+                if upper and value >= 1.0:
+                    continue
+                asked = Asked(epsilon, logs_of(value), swap=bool(swap))
+                verdict, how = way.decide(asked, upper=upper)
+                if verdict != "holds":
+                    return verdict, f"one {what} at eps = {epsilon:.6g}: {how}"
     return "holds", f"{len(dots)} values of one {what} from below"
-
-
-_OUTSIDE = {"does not hold": "delta is not between its ends", "undecided": "not certainly between"}
-
-
-def _between(bracket: Callable[[float], Target], below: float, above: float) -> Verdict:
-    """Whether delta, in a bracket of a given relative width, is between two values for sure."""
-    low, high = logs_of(below)[1], logs_of(above)[0] if above < 1.0 else 0.0
-    for width in _WIDTHS:
-        try:
-            found = bracket(width)
-        except NotCertified:
-            return "undecided"
-        if low <= found[0] and found[1] <= high:
-            return "holds"
-        if found[1] < logs_of(below)[0] or found[0] > high:
-            return "does not hold"
-    return "undecided"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from shuffledp.certificate.checks import SILENT, Check, Report, said
 from shuffledp.certificate.composed import adds_up, basic, composed, logs_of
-from shuffledp.certificate.curves import Answer
+from shuffledp.certificate.curves import Answer, Asked
 from shuffledp.certificate.files import first_difference
 from shuffledp.certificate.grounds import LOCAL, grounds_of
 from shuffledp.certificate.model import Claim
@@ -102,12 +102,15 @@ def _decide(setting: Setting, claim: Claim, eps0: float | None, report: Report) 
         return "does not hold", "the order's distance from uniform alone costs more than is claimed"
     if setting.rounds > 1 and witness.analysis == LOCAL and not witness.basic:
         return adds_up(setting, claim, eps0)
-    curve = curve_of(setting, claim, witness)
-    if witness.basic:
-        return basic(curve, setting.rounds, *at, upper=claim.end == "upper")
-    if witness.dots is None:
-        return curve.decide(*at)
-    return composed(setting, claim, witness, curve, at, report)
+    way, upper = curve_of(setting, claim, witness), claim.end == "upper"
+    if witness.dots is not None:
+        return composed(setting, claim, witness, way, at, report)
+    asked = Asked(*at, swap=bool(witness.swap))
+    return (
+        basic(way, setting.rounds, asked, upper=upper)
+        if witness.basic
+        else way.decide(asked, upper=upper)
+    )
 
 
 # --------------------------------------------------------------------------- beside the number
