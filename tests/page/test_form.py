@@ -6,7 +6,7 @@ import json
 import pytest
 
 import shuffledp as sd
-from shuffledp.cli.mechanisms import source_from_dict
+from shuffledp.accounts.sources import source_from_dict
 from shuffledp.cli.text import bound_text
 from shuffledp.deployment.files import parse, tomllib
 from shuffledp.mechanism.base import mechanism_class

@@ -11,19 +11,15 @@ import click
 
 from shuffledp import _check
 from shuffledp.accounts import Account, shuffle
+from shuffledp.accounts.sources import source_class, source_from_dict
 from shuffledp.accounts.supported import MOST_ROUNDS
 from shuffledp.calibration import calibrate as solve
-from shuffledp.cli.mechanisms import (
-    GENERIC,
-    MechanismCommand,
-    source_from_dict,
-)
+from shuffledp.cli.mechanisms import MechanismCommand
 from shuffledp.cli.numbers import JSON, ROUNDS, TRUST, VIEW, added_noise, warn_of_delta
 from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json
 from shuffledp.cli.types import Number, Whole
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.mechanism.base import mechanism_class
 from shuffledp.mechanism.parameters import parameters_of
 from shuffledp.multimessage import MultiMessage
 from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE, AddedNoise
@@ -222,9 +218,7 @@ def _tables(description: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _parameters(name: str) -> dict[str, bool]:
     """Parameters of a mechanism, and whether each has to be given."""
-    if name == GENERIC:
-        return {"eps0": True, "adaptive": False}
-    return {one.name: one.required for one in parameters_of(mechanism_class(name))}
+    return {one.name: one.required for one in parameters_of(source_class(name))}
 
 
 def _missing(description: Mapping[str, Any]) -> Iterator[str]:
@@ -245,9 +239,8 @@ def _solvable(description: Mapping[str, Any]) -> list[str]:
     found = []
     for table in _tables(description):
         known = _parameters(table["name"])
-        cls = None if table["name"] == GENERIC else mechanism_class(table["name"])
         wanted = {*_NOISE}
-        if cls is not None and issubclass(cls, MultiMessage):
+        if issubclass(source_class(table["name"]), MultiMessage):
             wanted |= {"blankets", "rate", "f"} | ({"p"} if set(known) == {"p"} else set())
         elif table["name"] == "poisson-subsample":
             wanted |= {"rate"}

@@ -8,8 +8,9 @@ import click
 
 from shuffledp import _check
 from shuffledp import analyses as certified_analyses
+from shuffledp.accounts.sources import source_class, source_names
 from shuffledp.amplification.analyses import UNCERTIFIED
-from shuffledp.cli.mechanisms import by_task, described, names, task_of
+from shuffledp.cli.mechanisms import by_task, task_of
 from shuffledp.cli.text import print_json
 from shuffledp.mechanism.parameters import parameters_of
 
@@ -39,14 +40,14 @@ def _mechanisms(*, as_json: bool) -> None:
     rows = [
         {
             "name": name,
-            "summary": described(name).summary,
+            "summary": source_class(name).summary,
             "parameters": " ".join(
                 one.name if one.required else f"[{one.name} = {one.default}]"
-                for one in parameters_of(described(name))
+                for one in parameters_of(source_class(name))
             ),
             "task": task_of(name),
         }
-        for name in names()
+        for name in source_names()
     ]
     if as_json:
         print_json(rows)

@@ -9,17 +9,13 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from shuffledp import protocol_names, randomizer_names
+from shuffledp.accounts.sources import source_class, source_names
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
-from shuffledp.laws.sources import Family
-from shuffledp.mechanism.base import Mechanism, known_name, mechanism_class, spelled
+from shuffledp.mechanism.base import known_name, spelled
 from shuffledp.mechanism.parameters import Parameter, parameters_of
-from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 
 Action = Callable[..., Any]
-GENERIC = Family.name
-Source = Randomizer | MultiMessage | Family
 
 # Added to what a class says of a parameter, where it is typed differently from Python.
 _TYPED = {
@@ -112,7 +108,7 @@ class MechanismCommand(click.Command):
         if name is not None:
             formatter.write_paragraph()
             _, summary = self._tasks.get(name, ("", ""))
-            summary = summary or described(name).summary
+            summary = summary or source_class(name).summary
             formatter.write_text(f"{name}: {summary}.")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -123,9 +119,11 @@ class MechanismCommand(click.Command):
         if self._tasks:
             with formatter.section("Tasks"):
                 formatter.write_dl([(k.ljust(wide), says) for k, (_, says) in self._tasks.items()])
-        for task, members in by_task(names()).items():
+        for task, members in by_task(source_names()).items():
             with formatter.section(task):
-                formatter.write_dl([(one.ljust(wide), described(one).summary) for one in members])
+                formatter.write_dl(
+                    [(one.ljust(wide), source_class(one).summary) for one in members]
+                )
 
     def read(self, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The mechanism as a table, and the command's own options, of words that are not run."""
@@ -152,7 +150,7 @@ class MechanismCommand(click.Command):
 
     def names(self) -> tuple[str, ...]:
         """What the first word may be."""
-        return (*self._tasks, *names())
+        return (*self._tasks, *source_names())
 
 
 class _Named(click.Argument):
@@ -161,11 +159,6 @@ class _Named(click.Argument):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         command = typing.cast(MechanismCommand, ctx.command)
         return [CompletionItem(name) for name in command.names() if name.startswith(incomplete)]
-
-
-def names() -> tuple[str, ...]:
-    """Every mechanism that a command line may name."""
-    return (*randomizer_names(), *protocol_names(), GENERIC)
 
 
 def by_task(names: Iterable[str]) -> dict[str, list[str]]:
@@ -178,29 +171,12 @@ def by_task(names: Iterable[str]) -> dict[str, list[str]]:
 
 def task_of(name: str) -> str:
     """What a mechanism is for."""
-    return _TASKS[-1] if name == GENERIC else mechanism_class(name).task
-
-
-def source_from_dict(description: Mapping[str, Any]) -> Source:
-    """The mechanism, protocol or family of all mechanisms that a table describes."""
-    name = description["name"]
-    if name == GENERIC:
-        return Family(**_without_name(description))
-    return mechanism_class(name)(**_without_name(description))  # type: ignore[return-value]
-
-
-def _without_name(description: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in description.items() if key != "name"}
-
-
-def described(name: str) -> type[Mechanism | Family]:
-    """What declares a mechanism's parameters and says what it is: its class, or the family."""
-    return Family if name == GENERIC else mechanism_class(name)
+    return getattr(source_class(name), "task", _TASKS[-1])
 
 
 def mechanism_options(name: str, *, partial: bool = False) -> list[click.Option]:
     """An option for each parameter of a mechanism, as its class declares it."""
-    return [_option(one, partial=partial) for one in parameters_of(described(name))]
+    return [_option(one, partial=partial) for one in parameters_of(source_class(name))]
 
 
 def _option(parameter: Parameter, *, partial: bool) -> click.Option:

@@ -11,9 +11,10 @@ import click
 
 from shuffledp import _check
 from shuffledp.accounts import VIEWS, shuffle
+from shuffledp.accounts.sources import source_from_dict
 from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.bound import Bound, large_delta_words
-from shuffledp.cli.mechanisms import MechanismCommand, mechanism_label, source_from_dict
+from shuffledp.cli.mechanisms import MechanismCommand, mechanism_label
 from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, counted, end_text, print_json, say_unshown
 from shuffledp.cli.types import Number, Whole

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from shuffledp.accounts.sources import source_from_dict
 from shuffledp.cli.extras import load_planning, load_plots
-from shuffledp.cli.mechanisms import MechanismCommand, mechanism_label, source_from_dict
+from shuffledp.cli.mechanisms import MechanismCommand, mechanism_label
 from shuffledp.cli.progress import progress, teller
 from shuffledp.cli.text import print_json, say_unshown
 from shuffledp.cli.types import Number, Whole

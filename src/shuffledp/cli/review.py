@@ -145,8 +145,9 @@ def audits_of(paths: Sequence[str], sources: Sequence[Any]) -> list[list[Audited
     """
     if not paths:
         return [[] for _ in sources]
+    from shuffledp.accounts.sources import GENERIC
     from shuffledp.audit import read_saved
-    from shuffledp.deployment.mechanisms import GENERIC, is_protocol
+    from shuffledp.deployment.mechanisms import is_protocol
     from shuffledp.randomizers import randomizer_from_dict
 
     found: list[list[Audited]] = [[] for _ in sources]

@@ -13,9 +13,10 @@ from typing import Any
 import click
 
 from shuffledp import _check
+from shuffledp.accounts.sources import source_from_dict
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_protocol
-from shuffledp.cli.mechanisms import mechanism_label, source_from_dict
+from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.progress import Left, Progress, progress
 from shuffledp.cli.review import no_warn_option, print_cautions, silenced, warned
 from shuffledp.cli.text import counted, print_json, say_unshown

@@ -7,22 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from shuffledp.accounts import shuffle
+from shuffledp.accounts.sources import GENERIC, source_from_dict, source_names
 from shuffledp.amplification.messages import Messages
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.laws.sources import Family
-from shuffledp.mechanism.base import known_name, mechanism_class, mechanism_from_dict
-from shuffledp.mechanism.parameters import Parameter, parameters_of
-from shuffledp.multimessage import MultiMessage, protocol_names
-from shuffledp.randomizers import Hierarchy, Randomizer, randomizer_names
+from shuffledp.mechanism.base import known_name
+from shuffledp.multimessage import protocol_names
+from shuffledp.randomizers import Hierarchy
 from shuffledp.views.noise import AddedNoise
 from shuffledp.views.sums import Sums, summed
-
-GENERIC = Family.name
-
-
-def mechanism_names() -> tuple[str, ...]:
-    """What ``randomizer.name`` may be."""
-    return (*randomizer_names(), *protocol_names(), GENERIC)
 
 
 def is_protocol(randomizer: Mapping[str, Any]) -> bool:
@@ -38,31 +30,24 @@ def checked_randomizer(value: Any) -> dict[str, Any]:
         raise ParameterError(
             "randomizer.name is missing: wanted a mechanism (all: shuffledp list mechanisms)"
         )
-    name = known_name("randomizer.name", value["name"], mechanism_names())
+    name = known_name("randomizer.name", value["name"], source_names())
     try:
-        return _described({**value, "name": name})
+        return _written({**value, "name": name})
     except ParameterError as error:
         message = str(error)
         own = message.split(" ", 1)[0] in value or " is missing" in message
         raise ParameterError(f"randomizer{'.' if own else ': '}{message}") from None
 
 
-def _described(value: dict[str, Any]) -> dict[str, Any]:
+def _written(value: dict[str, Any]) -> dict[str, Any]:
     """All parameters, defaults included, checked by the class that they are for."""
-    if value["name"] != GENERIC:
-        found = built(value).to_dict()
-        return {k: [list(r) for r in v] if isinstance(v, tuple) else v for k, v in found.items()}
-    for key, given in value.items():
-        if key not in {"name", "eps0", "adaptive"}:
-            raise ParameterError(f"{key} = {given!r}: unknown key, wanted one of eps0, adaptive")
-    if "eps0" not in value:
-        raise ParameterError("eps0 is missing: generic wanted eps0, adaptive")
-    return built(value).to_dict()
+    found = source_from_dict(value).to_dict()
+    return {k: [list(r) for r in v] if isinstance(v, tuple) else v for k, v in found.items()}
 
 
 def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> Messages:
     """All messages; ``settings`` are n, rtol and trust."""
-    return typing.cast(Messages, shuffle(built(randomizer), **settings).seen)
+    return typing.cast(Messages, shuffle(source_from_dict(randomizer), **settings).seen)
 
 
 def sums(
@@ -87,7 +72,7 @@ def sums(
         )
     try:
         noise = None if added is None else AddedNoise(**added)
-        made = built(randomizer)
+        made = source_from_dict(randomizer)
         found = summed(made, n, ones=ones, relation=relation, rtol=None, added=noise)
     except NotCertified as error:
         raise ParameterError(f'view = "sums": {error}') from None
@@ -106,20 +91,8 @@ def size_of(mechanism: Any) -> int | None:
 
 def domain_fault(randomizer: Mapping[str, Any], count: int) -> str:
     """What was wanted, where a domain of so many items does not fit the mechanism; else empty."""
-    size = size_of(built(randomizer))
+    size = size_of(source_from_dict(randomizer))
     if size == count:
         return ""
     wanted = "no domain, this mechanism is for numbers" if size is None else f"{size} items"
     return f"{wanted} for {randomizer['name']}"
-
-
-def declared(name: str) -> tuple[Parameter, ...]:
-    """The parameters of a mechanism's table."""
-    return parameters_of(Family if name == GENERIC else mechanism_class(name))
-
-
-def built(randomizer: Mapping[str, Any]) -> Any:
-    """The mechanism of a table."""
-    if randomizer["name"] == GENERIC:
-        return Family(**{key: value for key, value in randomizer.items() if key != "name"})
-    return mechanism_from_dict(randomizer, MultiMessage if is_protocol(randomizer) else Randomizer)

@@ -6,9 +6,9 @@ import typing
 from types import UnionType
 from typing import Any
 
-from shuffledp.deployment.mechanisms import declared, mechanism_names
+from shuffledp.accounts.sources import source_class, source_names
 from shuffledp.deployment.model import Deployment
-from shuffledp.mechanism.parameters import Parameter, limits
+from shuffledp.mechanism.parameters import Parameter, limits, parameters_of
 from shuffledp.randomizers import Randomizer
 
 
@@ -17,7 +17,7 @@ def json_schema() -> dict[str, Any]:
     schema = Deployment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["oneOf"] = [{"required": ["population", "randomizer"]}, {"required": ["group"]}]
-    cases = [_table_schema(name) for name in mechanism_names()]
+    cases = [_table_schema(name) for name in source_names()]
     schema["properties"]["randomizer"] = {
         "description": Deployment.model_fields["randomizer"].description,
         "oneOf": cases,
@@ -29,7 +29,7 @@ def json_schema() -> dict[str, Any]:
 
 def _table_schema(name: str) -> dict[str, Any]:
     """Every parameter as the class declares it."""
-    known = declared(name)
+    known = parameters_of(source_class(name))
     return {
         "type": "object",
         "properties": {"name": {"const": name}, **{one.name: _schema_of(one) for one in known}},

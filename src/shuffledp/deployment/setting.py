@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from shuffledp.accounts.sources import source_from_dict
 from shuffledp.bounds.shufflers import local_guarantee as of_several
-from shuffledp.deployment.mechanisms import built
 from shuffledp.deployment.model import Deployment, as_written
 from shuffledp.deployment.widened import relation_of
 from shuffledp.laws.sources import Family
@@ -88,7 +88,7 @@ class Setting:
     @cached_property
     def source(self) -> Deployed:
         """The same as the object that bounds are asked of."""
-        return built(self.mechanism)
+        return source_from_dict(self.mechanism)
 
     @property
     def protocol(self) -> bool:
@@ -107,7 +107,7 @@ class Setting:
         """A member among all groups; None where there is one mechanism, or nothing hides it."""
         if not self.content.group or self.failed:
             return None
-        groups = tuple((built(one.randomizer), one.users) for one in self.content.group)
+        groups = tuple((source_from_dict(one.randomizer), one.users) for one in self.content.group)
         accounting = self.content.accounting
         return Member(groups, self.group, rtol=accounting.rtol, trust=accounting.trust)
 

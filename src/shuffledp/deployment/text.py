@@ -8,11 +8,12 @@ from typing import Any
 
 import tomli_w
 
+from shuffledp.accounts.sources import source_class
 from shuffledp.deployment.files import parse, tomllib
-from shuffledp.deployment.mechanisms import declared
 from shuffledp.deployment.messages import fields_at
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import rejected
+from shuffledp.mechanism.parameters import parameters_of
 
 # Characters of a line with its comment, and the column where a comment begins if there is room.
 _WIDTH, _COLUMN = 100, 27
@@ -67,7 +68,7 @@ def given_only(value: Any) -> Any:
 def _settings(name: str, given: Mapping[str, Any]) -> Iterator[str]:
     """The lines of one table."""
     if name == "randomizer":
-        words = {one.name: one.words for one in declared(given["name"])}
+        words = {one.name: one.words for one in parameters_of(source_class(given["name"]))}
         yield from (_setting(key, value, words.get(key)) for key, value in given.items())
         return
     fields = fields_at(Deployment, (name,))

@@ -192,7 +192,17 @@ def mechanism_from_dict(description: Mapping[str, Any], kind: type[Kind] = Mecha
     given = dict(description)
     if "name" not in given:
         raise rejected(_noun(kind), sorted(given), 'a table with a key "name"')
-    cls = mechanism_class(given.pop("name"), kind)
+    return made(mechanism_class(given.pop("name"), kind), given)
+
+
+def made(cls: Any, given: Mapping[str, Any]) -> Any:
+    """An object of this class, with these parameters and the defaults of all others.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is unknown, missing, or not what was wanted.
+    """
     known = parameters_of(cls)
     names = ", ".join(one.name for one in known)
     for key in given:

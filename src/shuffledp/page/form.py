@@ -18,8 +18,9 @@ from typing import Any
 import click
 
 from shuffledp import protocol_names
+from shuffledp.accounts.sources import source_class, source_names
 from shuffledp.amplification.analyses import analyses
-from shuffledp.cli.mechanisms import described, mechanism_options, names
+from shuffledp.cli.mechanisms import mechanism_options
 from shuffledp.cli.numbers import Asked, epsilon
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
 from shuffledp.errors import ParameterError, rejected
@@ -96,7 +97,7 @@ def question(fields: Mapping[str, str]) -> Question:
     for key in _NEEDED:
         if key not in fields:
             raise ParameterError(f"{key} is missing")
-    name = known_name("mechanism", fields.pop("mechanism"), names())
+    name = known_name("mechanism", fields.pop("mechanism"), source_names())
     options = {str(option.name): option for option in mechanism_options(name)}
     for key, value in fields.items():
         if key not in options and key not in _OWN:
@@ -142,7 +143,7 @@ def _words(option: click.Option, typed: str, folder: str) -> Iterator[str]:
 def catalogue() -> dict[str, Any]:
     """What the page has to know to draw its form: mechanisms, their parameters, the analyses."""
     return {
-        "mechanisms": [_entry(name) for name in names()],
+        "mechanisms": [_entry(name) for name in source_names()],
         "analyses": [
             {"key": found.key, "end": found.end, "title": found.theorem.title}
             for found in analyses()
@@ -153,7 +154,7 @@ def catalogue() -> dict[str, Any]:
 def _entry(name: str) -> dict[str, Any]:
     return {
         "name": name,
-        "summary": described(name).summary,
+        "summary": source_class(name).summary,
         # Protocols are for one round (docs/theory-parts.md says what composes).
         "rounds": name not in protocol_names(),
         "parameters": [_field(option) for option in mechanism_options(name)],

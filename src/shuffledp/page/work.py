@@ -15,9 +15,10 @@ from typing import Any
 import click
 
 from shuffledp import _check
+from shuffledp.accounts.sources import source_from_dict
 from shuffledp.bound import Bound, outward
 from shuffledp.cli.files import report_of
-from shuffledp.cli.mechanisms import mechanism_label, source_from_dict
+from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.numbers import Ends, added_noise, points_over_users
 from shuffledp.cli.text import bound_text, end_text
 from shuffledp.cli.types import Number, Whole
