@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from shuffledp.laws.sources import Family
-from shuffledp.mechanism.base import Mechanism, made, mechanism_class, mechanism_names
+from shuffledp.mechanism.base import Mechanism, made, mechanism_class
+from shuffledp.multimessage import protocol_names
+from shuffledp.randomizers import randomizer_names
 
 __all__ = ["GENERIC", "source_class", "source_from_dict", "source_names"]
 
@@ -15,7 +17,7 @@ GENERIC = Family.name
 
 def source_names() -> tuple[str, ...]:
     """Every name that a table may have."""
-    return (*mechanism_names(), GENERIC)
+    return (*randomizer_names(), *protocol_names(), GENERIC)
 
 
 def source_class(name: str) -> type[Mechanism | Family]:
