@@ -47,7 +47,11 @@ VALUES = [
     ("randomizer", 7, "randomizer = 7"),
     ("randomizer", ODD_MATRIX, "sum of matrix row 0 = 0.9"),
     ("randomizer", {"name": "generic"}, "randomizer.eps0 is missing"),
-    ("randomizer", {"name": "generic", "eps0": 1.0, "k": 2}, "randomizer.k = 2"),
+    (
+        "randomizer",
+        {"name": "generic", "eps0": 1.0, "k": 2},
+        "generic parameter = 'k': wanted one of eps0, adaptive",
+    ),
     ("target.delta", 1.0, "target.delta = 1.0"),
     ("target.delta", None, "wanted exactly one of delta, epsilon"),
     ("target.epsilon", 1.0, "wanted exactly one of delta, epsilon"),
