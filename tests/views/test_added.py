@@ -17,7 +17,6 @@ import shuffledp as sd
 from shuffledp.deployment import added as table
 from shuffledp.errors import ParameterError
 from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE
-from shuffledp.views.noisy import curve_of
 from views.test_sums import chances, number_of_ones, vectors
 
 PRINTED = re.compile(
@@ -71,7 +70,7 @@ class Exact:
         return convolved(number_of_ones(column, self.rates), self.noise)
 
     def pairs(self):
-        d = self.view.seen.coordinates.count
+        d = self.view.seen.count
         values = [(0,), (1,)] if d == 1 else vectors(d, self.view.seen.ones)
         zero = (0,) * d
         if self.view.relation.key == "replace-special":
@@ -92,7 +91,7 @@ class Exact:
                     worst[k] = arb.max(worst[k], sum((g for g in gains if g > 0), arb(0)))
         # With what was cut of the noise an event's P - a Q is larger by P's part of it at the most,
         # and smaller by a times Q's.
-        cut = self.view.seen.coordinates.count * self.rest
+        cut = self.view.seen.count * self.rest
         return [
             ((x - arb(epsilon).exp() * cut).lower(), (x + cut).upper())
             for x, epsilon in zip(worst, epsilons, strict=True)
@@ -125,7 +124,7 @@ def random_bit(rng):
 
 def check(view, shares, *, also_epsilon):
     truth = Exact(view)
-    top = min(view.source.eps0, 4.0) if view.seen.coordinates.count == 1 else view.source.eps0
+    top = min(view.source.eps0, 4.0) if view.seen.count == 1 else view.source.eps0
     epsilons = [share * top for share in shares]
     for epsilon, (low, high) in zip(epsilons, truth(*epsilons), strict=True):
         for found in (
@@ -206,7 +205,7 @@ def test_a_curve_far_out_is_never_trivial():
     for kind in KINDS:
         noise = sd.AddedNoise(kind=kind, scale=500.0)
         view = sd.shuffle(sd.BinaryRR(eps0=3.0), 2000, view="sums", added=noise)
-        seen = curve_of(view.seen.coordinates, 2000, noise).point(2.5, width=1e-2)
+        seen = view.seen.of_all.curve.point(2.5, width=1e-2)
         assert seen.log_low <= seen.log_high < -200.0
 
 

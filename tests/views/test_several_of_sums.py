@@ -39,7 +39,7 @@ class All:
         one = view.seen
         self.view, self.rates, self.rest = view, rates_of(one.mechanism), arb(0)
         self.noisy = None if one.added is None else Exact(view)
-        d = one.coordinates.count
+        d = one.count
         self.values = [(0,), (1,)] if d == 1 else vectors(d, one.ones)
         self.zero = (0,) * d
         self.special = one.relation.key == "replace-special"
@@ -73,7 +73,7 @@ class All:
                         a = arb(epsilon).exp()
                         gains = [x - a * y for x, y in zip(p, q, strict=True)]
                         worst[i] = arb.max(worst[i], sum((g for g in gains if g > 0), arb(0)))
-        cut = arb(0) if self.noisy is None else self.view.seen.coordinates.count * self.noisy.rest
+        cut = arb(0) if self.noisy is None else self.view.seen.count * self.noisy.rest
         return [
             ((x - arb(e).exp() * cut).lower(), (x + cut).upper())
             for x, e in zip(worst, epsilons, strict=True)

@@ -11,6 +11,7 @@ from shuffledp import theorems
 from shuffledp.amplification import words
 from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, Side
 from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.one_bit_curve import Curve, Point
 from shuffledp.bounds.profile import LOOSE
 from shuffledp.errors import NotCertified
@@ -21,6 +22,8 @@ from shuffledp.randomizers import Randomizer
 # sets, which they evaluate hundreds of times. Gap between the ends of two rounds' eps: 0.03 % in
 # place of 0.17 % at 237 such reports, 0.9 % in place of 3.5 % at 119.
 _MOST_IN_ROUNDS = 150.0
+# An eps at which a delta that does not fall to nothing is what is left.
+FAR = 600.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class OneBit(Certifier):
         """
         curve = self.supremum.curve
         many = self.supremum.n * curve.rarest > _MOST_IN_ROUNDS
-        return None if many or curve.tells else self.supremum
+        return None if many or self.supremum.tells else self.supremum
 
     def _found(self, curve: Curve, value: float, point: Point | None, apart: float | None) -> End:
         witness: dict[str, Any] = {"analysis": self.key}
@@ -75,18 +78,21 @@ class OneBitSupremum:
     Attributes
     ----------
     mechanism : Randomizer
-        A mechanism with two outputs.
+        A mechanism with two outputs, or with a vector of bits, of which one is seen.
     n : int
         Number of users, the victim included.
+    noise : NoiseLaw or None
+        What an aggregator adds to the sum of the bits.
     """
 
     mechanism: Randomizer
     n: int
+    noise: NoiseLaw | None = None
 
     @property
     def curve(self) -> Curve:
         """The search so far."""
-        return _searched(self.mechanism, self.n)
+        return _searched(self)
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """Both ends at eps >= 0 (nats), with delta's relative width near ``width``."""
@@ -97,18 +103,23 @@ class OneBitSupremum:
         """An estimate of log delta from data sets in which all other users hold the same value."""
         return self.curve.alike(epsilon)
 
+    @property
+    def tells(self) -> bool:
+        """Whether a bit tells the victim's value: then delta does not fall to nothing."""
+        return self.noise is None and self.curve.tells
+
     def log_floor(self) -> float:
-        """-inf: no bit reveals the victim's value, so delta falls to zero."""
-        return -math.inf
+        """Lower bound of log delta at every eps."""
+        return self.log_delta(FAR).low if self.tells else -math.inf
 
 
 # Both ends share one search.
 @lru_cache(maxsize=16)
-def _searched(mechanism: Randomizer, n: int) -> Curve:
-    bits = mechanism.one_bit()
+def _searched(asked: OneBitSupremum) -> Curve:
+    bits = asked.mechanism.added_bits()
     if bits is None:
-        raise ValueError("mechanism: wanted one with two outputs")
-    return Curve(bits, n)
+        raise ValueError("mechanism: wanted one whose reports are bits")
+    return Curve(bits, asked.n, noise=asked.noise)
 
 
 def one_bit(end: Side, source: Source, n: int) -> OneBit:

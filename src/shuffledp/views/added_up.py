@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from shuffledp import theorems
 from shuffledp._check import exact
+from shuffledp.amplification.one_bit import OneBitSupremum
 from shuffledp.amplification.words import ONE_ROUND, SAME, own_assumptions
+from shuffledp.ball.bits import Bits
 from shuffledp.bound import Theorem
+from shuffledp.errors import NotCertified
 from shuffledp.neighbours.one_user import REPLACEMENT, Relation, ReplaceSpecial
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.statements import Sentence, say
-from shuffledp.views.coordinates import Coordinates, coordinates_of
 from shuffledp.views.noise import AddedNoise
 
 ZEROED = ReplaceSpecial()
@@ -61,9 +63,9 @@ class AddedUp:
         words += [say("added-up"), self.seen]
         if self.added is not None:
             words.append(self.added.words)
-        if not isinstance(self.mechanism, Gaussian) and self.coordinates.count > 1:
+        if not isinstance(self.mechanism, Gaussian) and self.count > 1:
             item = say("or-item" if self.relation == ZEROED else "item")
-            words.append(item if self.coordinates.exact else say("ones", self.ones))
+            words.append(item if self.items else say("ones", self.ones))
         if isinstance(self.mechanism, Gaussian):
             words.append(say("real-sums", exact(self.mechanism.low), exact(self.mechanism.high)))
         words.append(ONE_ROUND if self.rounds == 1 else say("sums-rounds", self.rounds))
@@ -78,9 +80,32 @@ class AddedUp:
         return theorems.SUM_OF_NORMALS if normal else theorems.SUMS_DATASET
 
     @property
-    def coordinates(self) -> Coordinates:
-        """Of a report of bits; NotCertified where it is none."""
-        return coordinates_of(self.mechanism, ones=self.ones)
+    def bits(self) -> Bits:
+        """One coordinate's laws in balls; NotCertified where reports are no bits."""
+        found = self.mechanism.added_bits()
+        if found is None:
+            raise NotCertified(
+                f"{self.mechanism.name}: no sum of its reports is accounted for: wanted rappor, "
+                "oue, a mechanism with one-bit reports, or gaussian noise"
+            )
+        return found
+
+    @property
+    def count(self) -> int:
+        """Coordinates of a report of bits."""
+        vector = self.mechanism.coordinate()
+        return 1 if vector is None else vector.size
+
+    @property
+    def items(self) -> bool:
+        """Whether every report holds exactly one 1 before it is randomized."""
+        return self.ones == 1 and self.mechanism.coordinate() is not None
+
+    @property
+    def of_all(self) -> OneBitSupremum:
+        """One coordinate's delta, the largest of all data sets."""
+        noise = None if self.added is None else self.added.law
+        return OneBitSupremum(self.mechanism, self.n, noise)
 
     @property
     def changed(self) -> int:
@@ -95,15 +120,22 @@ class AddedUp:
 
         Else the coordinates that go from 1 to 0 (docs/theory-sums.md, Lemma 2.1).
         """
-        if isinstance(self.mechanism, Gaussian) or self.coordinates.symmetric:
+        if isinstance(self.mechanism, Gaussian) or self.bits.mirrored:
             return self.changed
-        return min(self.ones, self.coordinates.count) * self.rounds
+        return min(self.ones, self.count) * self.rounds
 
     def changes(self) -> list[tuple[int, int]]:
         """(coordinates that fall, coordinates that rise): as many as can be, up to the order."""
-        count, ones = self.coordinates.count, min(self.ones, self.coordinates.count)
+        count, ones = self.count, min(self.ones, self.count)
         if self.relation == ZEROED:
             return [(ones, 0)]
         changed = min(2 * ones, count)
         down = {ones, -(-changed // 2)}
         return [(d, changed - d) for d in sorted(down)]
+
+    def others(self, down: int, up: int) -> list[tuple[int, int]]:
+        """Values (0 or 1) of all others at the coordinates that fall, and at those that rise."""
+        found = [(0, 0)] if not self.items or self.count > down + up else []
+        found += [(1, 0)] if down else []
+        found += [(0, 1)] if up else []
+        return [*found, *([(1, 1)] if down + up <= self.ones else [])]

@@ -21,9 +21,8 @@ from shuffledp.neighbours.one_user import REPLACEMENT
 from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.rounds import Candidate, Round, StatedRound, compose, direction, stated
 from shuffledp.views.added_up import AddedUp
-from shuffledp.views.coordinates import Coordinates
 from shuffledp.views.noise import AddedNoise
-from shuffledp.views.noisy import AllDatasets, candidate, curve_of
+from shuffledp.views.noisy import candidate
 
 # How near both ends of eps of one coordinate are, relatively; and with Laplace noise.
 _RTOL, _LAPLACE = 1e-6, 5e-4
@@ -31,8 +30,9 @@ _RTOL, _LAPLACE = 1e-6, 5e-4
 _LOWEST = -560.0
 # What infinite losses may add to delta.
 _SHARE = 1e-3
-# Values of a curve are this far apart at the most (``Round``); what follows asks for no less.
-_STEADY = 1e-3
+# Values of a curve are this far apart at the most (``Round``); what follows asks for no less;
+# with Laplace noise, where searches take longer, somewhat farther.
+_STEADY, _STEADY_LAPLACE = 1e-3, 4e-3
 U = UNIT_ROUNDOFF
 # Bits of a pure guarantee.
 _BITS = 128
@@ -127,8 +127,7 @@ def _capped(view: AddedUp, bound: Bound) -> Bound:
 
 def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
     """One coordinate in one round: the largest divergence of all data sets."""
-    made = view.coordinates
-    curve, cap = curve_of(made, view.n, view.added), pure_of_one(view)
+    curve, cap = view.of_all.curve, pure_of_one(view)
     rtol = _rtol(view.added)
     if quantity == "epsilon":
         log = math.log(value)
@@ -144,7 +143,7 @@ def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
         logs = (point.log_low, point.log_high)
         ends, width = delta_from_log(*logs), math.expm1(point.log_high - point.log_low)
     zero = ends[0] == 0.0 and logs[0] in (None, -math.inf)
-    lowest = {} if point is None or zero else _held(made, curve.named(point.held))
+    lowest = {} if point is None or zero else _held(view, curve.named(point.held))
     return _bound(
         view,
         quantity,
@@ -162,7 +161,7 @@ def _rtol(noise: AddedNoise | None) -> float:
 
 def pure_of_one(view: AddedUp) -> float:
     """Pure guarantee of one coordinate, with the aggregator's noise if there is some; or inf."""
-    bits, noise = view.coordinates.bits, view.added
+    bits, noise = view.bits, view.added
     with ctx.workprec(_BITS):
         low, high = (bits.law(x).share for x in bits.inputs)
         both = [(high, low), (1 - low, 1 - high)]
@@ -173,10 +172,11 @@ def pure_of_one(view: AddedUp) -> float:
         return min(found, own, float_above(1 / arb(noise.scale)))
 
 
-def _held(made: Coordinates, named: dict[str, Any]) -> dict[str, Any]:
+def _held(view: AddedUp, named: dict[str, Any]) -> dict[str, Any]:
     """A data set as a witness has it: how many of the others hold a 1, and the victim's order."""
-    ones = sum(count for value, count in named["others"] if value == made.one)
-    return {"analysis": "sums-dataset", "others": ones, "swap": named["x0"] != made.one}
+    one = view.bits.inputs[1]
+    ones = sum(count for value, count in named["others"] if value == one)
+    return {"analysis": "sums-dataset", "others": ones, "swap": named["x0"] != one}
 
 
 # ----------------------------------------------------------------------------- many coordinates
@@ -231,17 +231,18 @@ def _witness(made: StatedRound, found: Bound, times: int) -> dict[str, Any]:
 
 def one_coordinate(view: AddedUp) -> Round:
     """One coordinate as a round, by all data sets from above and by two from below."""
-    made, n, added = view.coordinates, view.n, view.added
+    n, added = view.n, view.added
+    slow = added is not None and added.kind == "discrete-laplace"
     upper, lower = _theorems(view)
     return Round(
         label=f"sum of {view.mechanism.name}",
-        groups=((AllDatasets(made, n, added),),),
+        groups=((view.of_all,),),
         # It falls while all others hold a 0 there, or all a 1.
-        candidates=tuple(candidate(made, n, added, ones) for ones in sorted({0, n - 1})),
+        candidates=tuple(candidate(view.of_all, ones) for ones in sorted({0, n - 1})),
         eps0=pure_of_one(view),
         key=("sum", view.mechanism, n, added),
         relation=REPLACEMENT,
-        width=_STEADY,
+        width=_STEADY_LAPLACE if slow else _STEADY,
         upper_theorem=upper,
         lower_theorem=lower,
         at={"n": n},
@@ -251,7 +252,7 @@ def one_coordinate(view: AddedUp) -> Round:
 def alike_round(view: AddedUp, *, falls: bool, ones: bool) -> Round:
     """The sum of a coordinate that falls, or rises, while all others hold a 1 there, or a 0."""
     n = view.n
-    found = candidate(view.coordinates, n, view.added, n - 1 if ones else 0)
+    found = candidate(view.of_all, n - 1 if ones else 0)
     if not falls:
         found = Candidate(found.backward, found.forward, found.witness)
     theorem = _theorems(view)[1]

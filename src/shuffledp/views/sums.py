@@ -25,7 +25,6 @@ from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.rounds import Composed, compose, stated
 from shuffledp.search import search
 from shuffledp.views.added_up import ZEROED, AddedUp
-from shuffledp.views.coordinates import coordinates_of
 from shuffledp.views.datasets import (
     alike_round,
     local_guarantee,
@@ -34,7 +33,6 @@ from shuffledp.views.datasets import (
     searched,
 )
 from shuffledp.views.noise import AddedNoise
-from shuffledp.views.noisy import AllDatasets
 from shuffledp.views.normal import normal_sum
 
 # Coordinates times rounds is what is composed: 1e9 at the most.
@@ -75,8 +73,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
         found = searched(self, quantity=quantity, value=value, recomputed=False)
         if self.changed == self.falling:
             return found
-        made = self.coordinates
-        if self.added is None and made.exact and self.relation == REPLACEMENT:
+        if self.added is None and self.items and self.relation == REPLACEMENT:
             # Sums are made of the messages. One bit falls and one rises, which the bits' bound
             # does not know: it counts both as the worse of the two.
             one = Messages(self.mechanism, self.n, self.rounds)
@@ -99,11 +96,11 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
 
     def _falling_and_rising(self) -> list[tuple[Composed, dict[str, Any]]]:
         """Data sets whose coordinates fall and rise while all others hold one value there."""
-        made, found = self.coordinates, []
+        found = []
         for down, up in self.changes():
-            for falls, rises in made.others(down, up, self.ones):
+            for falls, rises in self.others(down, up):
                 parts = [
-                    (alike_round(self, falls=way, ones=held == made.one), times * self.rounds)
+                    (alike_round(self, falls=way, ones=held == 1), times * self.rounds)
                     for way, held, times in ((True, falls, down), (False, rises, up))
                     if times
                 ]
@@ -123,8 +120,8 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
         if isinstance(self.mechanism, Gaussian):
             return lambda epsilon: _log_upper(self.bound("delta", epsilon))
         if self.changed == 1:
-            one = AllDatasets(self.coordinates, self.n, self.added)
-            return lambda epsilon: one.log_delta(epsilon).high
+            one, width = self.of_all, one_coordinate(self).width
+            return lambda epsilon: one.log_delta(epsilon, width=width).high
         part = stated(one_coordinate(self), log_target=log_target, rounds=self.changed, lower=False)
         made = compose([(part, self.changed)])
         return lambda epsilon: _log_upper(made.delta(epsilon=epsilon))
@@ -136,7 +133,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
         (docs/theory-sums.md, Lemma 7.2).
         """
         times = self.falling
-        bits, rest = self.coordinates.bits, self.n - changed
+        bits, rest = self.bits, self.n - changed
         noise = None if self.added is None else self.added.law
         found = max(
             log_threshold(
@@ -215,7 +212,11 @@ def summed(
         raise rejected("mechanism", mechanism, "a randomizer such as RAPPOR(d=10, eps0=4.0)")
     found = relation if isinstance(relation, Relation) else relation_named(relation)
     gaussian = isinstance(mechanism, Gaussian)
-    count = 1 if gaussian else coordinates_of(mechanism, ones=1).count
+    count = 1
+    if not gaussian:
+        one = Sums(mechanism, 1)
+        _ = one.bits  # refuses reports that are none
+        count = one.count
     # Of a single bit, or of a number, no value stands for nothing.
     allowed = (REPLACEMENT,) if count == 1 else (REPLACEMENT, ZEROED)
     if found not in allowed:
