@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -163,18 +163,7 @@ def calibrate(
     """
     rtol = _check.real("rtol", rtol, low=1e-12, high=0.5)
     asked = _Asked.of(account, epsilon, delta, find, low, high, whole)
-    near = rtol if asked.quick else max(rtol, _NEAR)
-    found = search(
-        asked.log_upper,
-        asked.log_target,
-        private=asked.private,
-        open_end=asked.open_end,
-        start=None if start is None else _check.positive("start", start),
-        estimate=asked.estimate if asked.quick else None,
-        unknown=_WHOLE if whole and asked.quick else 1.0,
-        apart=0.0 if whole and asked.quick else near,
-        whole=whole,
-    )
+    found = asked.crossing(rtol, None if start is None else _check.positive("start", start))
     if found is None:
         raise asked.unreachable(what)
     if not whole:
@@ -298,6 +287,21 @@ class _Asked:
         """About the same, certified by nothing."""
         return self.account(value).rough_log_delta(self.epsilon)
 
+    def crossing(self, rtol: float, start: float | None) -> Crossing | None:
+        """The last value that meets the target by delta, and the next; None where none does."""
+        quick = self.quick
+        return search(
+            self.log_upper,
+            self.log_target,
+            private=self.private,
+            open_end=self.open_end,
+            start=start,
+            estimate=self.estimate if quick else None,
+            unknown=_WHOLE if self.whole and quick else 1.0,
+            apart=max(rtol, _NEAR) if not quick else 0.0 if self.whole else rtol,
+            whole=self.whole,
+        )
+
     def met_by_epsilon(self, found: Crossing, delta: float) -> Crossing:
         """What delta found, or a value a little inside at which eps meets the target too.
 
@@ -337,26 +341,14 @@ class _Asked:
         """Users with whom an account would meet the target, where that is known in a moment."""
         if not end.quick or not hasattr(end, "with_n"):
             return None
-        asked = _Asked(end.with_n, self.epsilon, self.log_target, _check.LARGEST_COUNT, 1, True)  # noqa: FBT003
-        return _last(asked)
-
-
-def _last(asked: _Asked) -> int | None:
-    """The last whole number that meets a target."""
-    try:
-        found = search(
-            asked.log_upper,
-            asked.log_target,
-            private=asked.private,
-            open_end=asked.open_end,
-            estimate=asked.estimate,
-            unknown=_WHOLE,
-            apart=0.0,
-            whole=True,
+        users = replace(
+            self, account=end.with_n, private=_check.LARGEST_COUNT, open_end=1, whole=True
         )
-    except (NotCertified, ParameterError):
-        return None
-    return None if found is None else int(found.value)
+        try:
+            found = users.crossing(0.0, None)
+        except (NotCertified, ParameterError):
+            return None
+        return None if found is None else int(found.value)
 
 
 _WANTED = (

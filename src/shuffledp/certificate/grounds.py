@@ -165,7 +165,7 @@ def _of_sums(sums: Sums, end: str, analysis: str) -> Grounds | None:
         SUMS: theorems.SUMS_ADDED if added else theorems.SUMS,
         SUMS_LOCAL: theorems.SUMS_LOCAL,
     }
-    lower: Mapping[str, Theorem] = {SUMS_DATASET: sums.attained}
+    lower: Mapping[str, Theorem] = {SUMS_DATASET: sums.theorems[1]}
     if sums.mechanism.name == "gaussian":
         upper = lower = {NORMAL: theorems.SUM_OF_NORMALS}
     theorem = (upper if end == "upper" else lower).get(analysis)

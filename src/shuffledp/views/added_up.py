@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 from shuffledp import theorems
 from shuffledp._check import exact
 from shuffledp.amplification.one_bit import OneBitSupremum
+from shuffledp.amplification.seen import Quantity
 from shuffledp.amplification.words import ONE_ROUND, SAME, own_assumptions
 from shuffledp.ball.bits import Bits
-from shuffledp.bound import Theorem
+from shuffledp.bound import Bound, Theorem
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours.one_user import REPLACEMENT, Relation, ReplaceSpecial
 from shuffledp.randomizers import Gaussian, Randomizer
@@ -72,12 +75,41 @@ class AddedUp:
         return (*words, *own_assumptions(self.mechanism), SAME)
 
     @property
-    def attained(self) -> Theorem:
-        """What a lower end rests on: a pair of data sets."""
-        normal = isinstance(self.mechanism, Gaussian)
+    def theorems(self) -> tuple[Theorem, Theorem]:
+        """What the upper end rests on, and the lower one, a pair of data sets."""
         if self.added is not None:
-            return theorems.SUMS_ADDED_DATASET
-        return theorems.SUM_OF_NORMALS if normal else theorems.SUMS_DATASET
+            return theorems.SUMS_ADDED, theorems.SUMS_ADDED_DATASET
+        if isinstance(self.mechanism, Gaussian):
+            return theorems.SUM_OF_NORMALS, theorems.SUM_OF_NORMALS
+        return theorems.SUMS, theorems.SUMS_DATASET
+
+    def bound_of(
+        self,
+        quantity: Quantity,
+        value: float,
+        found: tuple[tuple[float, float], tuple[float | None, float | None]],
+        witness: dict[str, Any],
+        widths: tuple[float | None, float | None],
+    ) -> Bound:
+        """Both ends, with their logarithms, as a Bound."""
+        ends, logs = found
+        fixed = "delta" if quantity == "epsilon" else "epsilon"
+        upper, lower = self.theorems
+        return Bound(
+            quantity=quantity,
+            lower=min(ends),
+            upper=ends[1],
+            at={fixed: value, "n": self.n, "rounds": self.rounds},
+            lower_theorem=lower if witness["lower"] else None,
+            upper_theorem=upper if math.isfinite(ends[1]) else None,
+            relation=self.relation,
+            assumptions=self.assumptions(),
+            log_lower=logs[0],
+            log_upper=logs[1],
+            upper_width=widths[0],
+            lower_width=widths[1],
+            witness=witness,
+        )
 
     @property
     def bits(self) -> Bits:

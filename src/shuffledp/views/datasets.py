@@ -16,7 +16,7 @@ from shuffledp import theorems
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.bound import Bound, delta_from_log
 from shuffledp.neighbours.one_user import REPLACEMENT
 from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.rounds import Candidate, Round, StatedRound, compose, direction, stated
@@ -144,8 +144,7 @@ def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
         ends, width = delta_from_log(*logs), math.expm1(point.log_high - point.log_low)
     zero = ends[0] == 0.0 and logs[0] in (None, -math.inf)
     lowest = {} if point is None or zero else _held(view, curve.named(point.held))
-    return _bound(
-        view,
+    return view.bound_of(
         quantity,
         value,
         (ends, logs),
@@ -203,8 +202,7 @@ def _several(view: AddedUp, quantity: Quantity, value: float, *, recomputed: boo
         own = below.witness.get("lower", {}).get("round 1", {})
         lower = {"analysis": "sums-dataset", "others": own["others"]} if "others" in own else {}
         witness = {"upper": upper, "lower": lower}
-    made = _bound(
-        view,
+    made = view.bound_of(
         quantity,
         value,
         ((min(below.lower, found.upper), found.upper), (below.log_lower, found.log_upper)),
@@ -233,7 +231,7 @@ def one_coordinate(view: AddedUp) -> Round:
     """One coordinate as a round, by all data sets from above and by two from below."""
     n, added = view.n, view.added
     slow = added is not None and added.kind == "discrete-laplace"
-    upper, lower = _theorems(view)
+    upper, lower = view.theorems
     return Round(
         label=f"sum of {view.mechanism.name}",
         groups=((view.of_all,),),
@@ -255,7 +253,7 @@ def alike_round(view: AddedUp, *, falls: bool, ones: bool) -> Round:
     found = candidate(view.of_all, n - 1 if ones else 0)
     if not falls:
         found = Candidate(found.backward, found.forward, found.witness)
-    theorem = _theorems(view)[1]
+    theorem = view.theorems[1]
     return Round(
         label="sum of a coordinate",
         groups=((found.forward,),),
@@ -266,38 +264,4 @@ def alike_round(view: AddedUp, *, falls: bool, ones: bool) -> Round:
         relation=REPLACEMENT,
         upper_theorem=theorem,
         lower_theorem=theorem,
-    )
-
-
-def _theorems(view: AddedUp) -> tuple[Theorem, Theorem]:
-    """Of the upper and of the lower end."""
-    if view.added is None:
-        return theorems.SUMS, theorems.SUMS_DATASET
-    return theorems.SUMS_ADDED, theorems.SUMS_ADDED_DATASET
-
-
-def _bound(
-    view: AddedUp,
-    quantity: Quantity,
-    value: float,
-    found: tuple[tuple[float, float], tuple[float | None, float | None]],
-    witness: dict[str, Any],
-    widths: tuple[float | None, float | None],
-) -> Bound:
-    ends, logs = found
-    fixed = "delta" if quantity == "epsilon" else "epsilon"
-    return Bound(
-        quantity=quantity,
-        lower=min(ends),
-        upper=ends[1],
-        at={fixed: value, "n": view.n, "rounds": view.rounds},
-        lower_theorem=_theorems(view)[1] if witness["lower"] else None,
-        upper_theorem=_theorems(view)[0] if math.isfinite(ends[1]) else None,
-        relation=view.relation,
-        assumptions=view.assumptions(),
-        log_lower=logs[0],
-        log_upper=logs[1],
-        upper_width=widths[0],
-        lower_width=widths[1],
-        witness=witness,
     )

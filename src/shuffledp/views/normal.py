@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 
-from shuffledp import theorems
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import LogInterval
@@ -57,27 +56,15 @@ def normal_sum(view: AddedUp, noise: Gaussian, quantity: Quantity, value: float)
         # What misses the target by its rounding alone is no lower end.
         while low > 0.0 and not log_delta(low).low >= target + room:
             low = max(low * (1.0 - _NEAR) - 1e-300, 0.0)
-        ends, fixed = (low, high), "delta"
+        ends = (low, high)
     else:
         found = log_delta(value)
-        logs, fixed = (found.low, found.high), "epsilon"
+        logs = (found.low, found.high)
         ends = delta_from_log(*logs)
     witness = {"analysis": "sum-of-normals"}
-    lower = ends[0] > 0.0 or logs[0] not in (None, -math.inf)
-    return Bound(
-        quantity=quantity,
-        lower=min(ends),
-        upper=ends[1],
-        at={fixed: value, "n": view.n, "rounds": view.rounds},
-        lower_theorem=theorems.SUM_OF_NORMALS if lower else None,
-        upper_theorem=theorems.SUM_OF_NORMALS,
-        relation=view.relation,
-        assumptions=view.assumptions(),
-        log_lower=logs[0],
-        log_upper=logs[1],
-        upper_width=0.0,
-        witness={"upper": witness, "lower": witness if lower else {}},
-    )
+    some = ends[0] > 0.0 or logs[0] not in (None, -math.inf)
+    both = {"upper": witness, "lower": witness if some else {}}
+    return view.bound_of(quantity, value, (ends, logs), both, (0.0, None))
 
 
 __all__ = ["normal_sum"]

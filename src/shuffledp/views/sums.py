@@ -89,7 +89,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
             if lower.lower > found.lower:
                 found = replace(
                     with_end_of(found, lower, "lower"),
-                    lower_theorem=self.attained,
+                    lower_theorem=self.theorems[1],
                     witness={**found.witness, "lower": witness},
                 )
         return found
@@ -178,9 +178,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
     def upper_theorem_at(self, epsilon: float, one: Bound) -> Theorem | None:
         """What one user's upper end rests on, at every eps."""
         del epsilon, one
-        if self.added is not None:
-            return theorems.SUMS_ADDED
-        return theorems.SUM_OF_NORMALS if isinstance(self.mechanism, Gaussian) else theorems.SUMS
+        return self.theorems[0]
 
     def together(self, changed: int) -> Sums | None:
         """Of normal noise: k users move the sum as far as one with a range k times as wide."""
