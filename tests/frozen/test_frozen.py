@@ -17,9 +17,8 @@ ASK = questions()
 QUICK = 0.06
 # Relative widths that are promised: of eps, and of delta, which falls some ten times as fast; and
 # of Renyi divergences what chords may add to the curve. For noise with a density they are wider.
-# Chords continued below a curve lose 3.5 times what chords above add; rho is the largest of all
-# orders', whose dots are shared.
-PROMISED = {"epsilon": 1e-6, "delta": 1e-5, "renyi": 4.0 * RENYI_RTOL, "rho": 0.15}
+# Chords continued below a curve lose 3.5 times what chords above add.
+PROMISED = {"epsilon": 1e-6, "delta": 1e-5, "renyi": 4.0 * RENYI_RTOL, "rho": 0.03}
 # Of rounds what is worth the time, where nothing else is asked for.
 FOR_NOISE, FOR_ROUNDS, ROUNDING = 100.0, 5e-4, 1e-12
 NOISE = (

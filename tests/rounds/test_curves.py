@@ -116,6 +116,17 @@ def test_renyi_against_integration_of_a_shuffled_profile():
         assert bound.lower > 0.9 * value
 
 
+def test_zcdp_where_all_orders_ask_for_the_same_rho():
+    rho = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=100).compose(rounds=2).zcdp()
+    assert 0.0 < rho.lower <= rho.upper < rho.lower * 1.01
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.5])
+def test_chords_of_a_gaussian_loss_cost_little(rho):
+    found, _ = best_rho(lambda order: rho * order, pure=300.0)
+    assert rho <= found < rho * 1.0035
+
+
 @pytest.mark.long
 def test_zcdp_is_above_every_order():
     acc = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=300)

@@ -22,7 +22,7 @@ from shuffledp.rounds.part import RENYI_RTOL, Renyi
 from shuffledp.rounds.pld import composed_pld
 from shuffledp.rounds.total import Total
 from shuffledp.rounds.tradeoff import attained, best_eps, guaranteed, least_loss
-from shuffledp.rounds.zcdp import best_rho, orders_up_to
+from shuffledp.rounds.zcdp import best_rho, orders_around, orders_up_to
 from shuffledp.values.described import by_name
 
 U = UNIT_ROUNDOFF
@@ -31,9 +31,8 @@ GDP_RTOL = 1e-3
 # Shares of the eps that decides a trade-off, at which the curve of one pair of datasets is
 # enclosed.
 _TRADEOFF_SHARES = (0.5, 0.75, 0.9, 0.97, 1.0, 1.03, 1.1, 1.25, 1.5)
-# Most orders for which dots of rho are placed; ratio of the two orders around the deciding one for
-# which they are placed again.
-_RHO_MOST, _RHO_NEAR = 10, 1.3
+# Most orders for which dots of rho are placed.
+_RHO_MOST = 10
 # A note says that a Renyi divergence is the cheap one where its ends are this many widths apart.
 _CHEAP = 10.0
 _DEAR = "the best upper end of this order that is cheap: a sharper one takes longer"
@@ -93,7 +92,7 @@ class Composed(Rounds):
             coarse = self._upper_renyi(orders[:: len(orders) // _RHO_MOST + 1])
             _, near = best_rho(lambda A: min(coarse(A), pure), pure=pure)
             # Repeat with dots placed for the deciding orders.
-            finer = self._upper_renyi((near / _RHO_NEAR, near))
+            finer = self._upper_renyi(orders_around(near))
             high, order = best_rho(lambda A: min(coarse(A), finer(A), pure), pure=pure)
         else:
             high, order = self._local_rho(), 8.0
