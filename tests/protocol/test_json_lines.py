@@ -3,13 +3,9 @@
 import json
 import random
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 
 from protocol.small_files import values_of, written
-from shuffledp.cli import main
 from shuffledp.errors import ParameterError
 from shuffledp.protocol.engines import DuckEngine
 
@@ -97,46 +93,3 @@ def test_fuzzed_lines_are_one_line_or_the_rows(tmp_path):
         rows = [json.loads(line) for line in bytes(content).split(b"\n") if line.strip()]
         assert found == [row.get("x") for row in rows]
     assert read > 10
-
-
-# ----------------------------------------------------------------------------- the command line
-
-DEPLOYMENT = """
-title = "A test"
-[population]
-users = 60
-[randomizer]
-name = "k-rr"
-k = 2
-eps0 = 300.0
-[target]
-delta = 1e-6
-[data]
-column = "x"
-domain = ["a", "b"]
-"""
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "d.toml").write_text(DEPLOYMENT)
-    return tmp_path
-
-
-def run(source):
-    words = ["run", "d.toml", "--input", source, "--output", "e.csv"]
-    return CliRunner().invoke(main, words)
-
-
-def test_a_run_gives_what_parquet_gives(place):
-    rows = [{"x": "a"}] * 40 + [{"x": "b"}] * 20
-    (place / "t.jsonl").write_bytes(lines_of(rows))
-    pq.write_table(pa.table({"x": [row["x"] for row in rows]}), place / "t.parquet")
-    found = []
-    for source in ("t.parquet", "t.jsonl"):
-        done = run(source)
-        assert done.exit_code == 0, done.output
-        assert "60 users" in done.output
-        found.append((place / "e.csv").read_text())
-    assert found[0] == found[1]  # eps0 = 300: no noise

@@ -100,16 +100,9 @@ def test_the_certificate_is_of_this_table_and_no_other(place):
     assert call("verify", path, "--table", place / "d.toml").exit_code == 1
 
 
-def test_rows_that_are_left_out_are_an_assumption(place):
-    assert run(place).exit_code == 0
-    found = read(place / "e.certificate.json").members[0].assumptions
-    (said,) = (words for words in found if "left out" in words)
-    assert said.startswith("rows without a value are left out: which rows these are, and how many,")
-
-
 @pytest.mark.parametrize("change", [{"users": 10}, {"outside": 1}])
 def test_a_certificate_of_another_number_of_users_is_found(change, place):
-    from shuffledp.certificate import checksum, read, to_dict, to_json
+    from shuffledp.certificate import checksum, to_dict, to_json
 
     assert run(place).exit_code == 0
     whole = read(place / "e.certificate.json")

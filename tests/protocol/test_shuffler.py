@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from shuffledp.errors import ParameterError
-from shuffledp.protocol import Shuffler, shuffle_reports
+from shuffledp.protocol import Shuffler
 from shuffledp.randomness import SeededSource
 
 SMALLEST = 1 << 20
@@ -64,12 +64,6 @@ def test_position_says_nothing_of_the_batch():
     places = np.flatnonzero(out == 0)
     spread = math.sqrt((200_000**2 / 12) / places.size)
     assert abs(places.mean() - 100_000) < 5 * spread
-
-
-def test_in_memory():
-    reports = np.arange(100)
-    assert sorted(shuffle_reports(reports).tolist()) == list(range(100))
-    assert not np.array_equal(shuffle_reports(reports), reports)
 
 
 def test_no_reports_and_bad_batches(tmp_path):
