@@ -9,7 +9,7 @@ import shuffledp as sd
 from shuffledp.protocol import Asked, question
 
 RNG = np.random.default_rng(8)
-N, RUNS = 1500, 300
+N, RUNS = 1000, 150
 SIZE = np.clip(RNG.gamma(3.0, 12.0, N), 0.0, 100.0)
 LETTER = RNG.choice(4, N, p=[0.6, 0.3, 0.1, 0.0])
 AGE = RNG.binomial(31, 0.4, N)
@@ -53,10 +53,10 @@ def found():
 
 @pytest.mark.parametrize("name", CASES)
 def test_errors_are_right_number_by_number(found, name):
-    """A standard deviation of 300 runs is known to about 4%."""
+    """A standard deviation of 150 runs is known to about 6%."""
     errors, noise = found[name]
     measured = errors.std(axis=0, ddof=1)
-    assert np.allclose(np.sqrt((noise**2).mean(axis=0)), measured, rtol=0.2)
+    assert np.allclose(np.sqrt((noise**2).mean(axis=0)), measured, rtol=0.3)
 
 
 @pytest.mark.parametrize("name", CASES)
