@@ -128,15 +128,6 @@ def test_every_number_of_holders_is_covered(mechanism, n):
             assert math.fsum(law[~inside]) <= (1.0 - confidence) * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("eps0", [1e-9, 1e-8])
-def test_limits_of_what_says_nothing_are_all_there_is(eps0):
-    """No number of holders is likelier than another: a division by zero."""
-    for mechanism in (sd.SubsetSelection(d=2, eps0=eps0), sd.KRR(k=5, eps0=eps0)):
-        low, high = mechanism.support.law(np.array([0.0, 400.0, 1000.0]), 1000).ends(0.025)
-        assert np.all(low == 0.0)
-        assert np.all(high == 1.0)
-
-
 def test_hoeffding_ends_at_the_edges():
     assert hoeffding_ends(0, 10, 0.025)[0] == 0.0
     assert hoeffding_ends(10, 10, 0.025)[1] == 1.0
