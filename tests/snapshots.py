@@ -18,6 +18,8 @@ ODD = (
     # Columns are as wide as their numbers.
     (re.compile(r"(?<=\S) {2,}"), "  "),
     (re.compile(r"-{4,}"), "----"),
+    # Of all analyses at one delta: the seconds of each.
+    (re.compile(r"(?m)(  (?:upper|lower|estimate)(?:  \S+){2})  \d+\.\d+$"), r"\1  <seconds>"),
 )
 
 
