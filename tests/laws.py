@@ -100,7 +100,7 @@ class Law:
 def law_of(randomizer, inputs):
     """The law of a mechanism of finitely many classes."""
     with ctx.workprec(BITS):
-        law = randomizer.cut_law(inputs, log_cut=CUT) or randomizer.output_law(inputs)
+        law = randomizer.cut_law(inputs, CUT)
         law = [c for c in law if not c.beyond]
         mass = np.array([[float(x) for x in c.probability] for c in law]).T
         balls = [x for c in law for x in (c.blanket, *c.probability)]

@@ -153,19 +153,18 @@ class Definition:
         del inputs
         raise NotCertified(f"{self.name}: wanted a law of finitely many classes of outputs")
 
-    def cut_law(self, inputs: Sequence[Any], *, log_cut: float) -> Law | None:
-        """The same of infinitely many outputs, those beyond a cut in a class of their own.
-
-        None where ``output_law`` has them all.
+    def cut_law(self, inputs: Sequence[Any], log_cut: float) -> Law:
+        """The same; of infinitely many outputs those beyond a cut in a class of their own.
 
         Parameters
         ----------
         inputs : sequence
             As for ``output_law``.
         log_cut : float
-            About log of the probability of what is cut off.
+            About log of the probability of what may be cut off.
         """
-        del inputs, log_cut
+        del log_cut
+        return self.output_law(inputs)
 
     def added_noise(self) -> Noise | None:
         """Noise with the density exp(-(|z|/scale)^shape) on an interval; None of others."""

@@ -12,7 +12,7 @@ from shuffledp.arithmetic.balls import arb, ctx, total
 from shuffledp.arithmetic.intervals import LogInterval, log_interval
 from shuffledp.ball.gains import local_divergence
 from shuffledp.ball.noises import local_delta
-from shuffledp.ball.outputs import Law, OutputClass, largest, rational_ball
+from shuffledp.ball.outputs import OutputClass, largest, rational_ball
 from shuffledp.ball.record import Definition, Parts
 from shuffledp.errors import NotCertified, ParameterError
 
@@ -76,17 +76,12 @@ def _beyond(one: Definition, inputs: Inputs, eps: arb) -> arb:
     parts = one.parts()
     if parts is not None and not _has_classes(one, inputs):
         return _of_parts(parts, inputs, eps)
-    return local_divergence(_classes(one, inputs), eps)
-
-
-def _classes(one: Definition, inputs: Inputs) -> Law:
-    law = one.cut_law(inputs, log_cut=_CUT)
-    return one.output_law(inputs) if law is None else law
+    return local_divergence(one.cut_law(inputs, _CUT), eps)
 
 
 def _has_classes(one: Definition, inputs: Inputs) -> bool:
     try:
-        _classes(one, inputs)
+        one.cut_law(inputs, _CUT)
     except NotCertified:
         return False
     return True
@@ -117,7 +112,7 @@ def _together(changed: Sequence[Changed], eps: arb) -> arb:
     """
     finite = [(part, xs) for part, xs in changed if _has_classes(part, xs)]
     noises = [(part, xs) for part, xs in changed if not _has_classes(part, xs)]
-    laws = [_classes(part, xs) for part, xs in finite]
+    laws = [part.cut_law(xs, _CUT) for part, xs in finite]
     if math.prod(map(len, laws)) > _MOST_CLASSES:
         raise NotCertified(f"joint: more than {_MOST_CLASSES:,} classes of outputs")
     found = []

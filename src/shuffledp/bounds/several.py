@@ -73,8 +73,7 @@ def _rows(mechanism: Definition, inputs: tuple[Any, ...]) -> list[list[arb]]:
     """Probabilities of classes of reports under the three inputs; any map of reports is allowed."""
     noise = mechanism.added_noise()
     if noise is None:
-        cut = mechanism.cut_law(inputs, log_cut=_CUT)
-        law = mechanism.output_law(inputs) if cut is None else cut
+        law = mechanism.cut_law(inputs, _CUT)
         return _merged([[one.probability[i] for one in law] for i in range(3)])
     # For Laplace noise, ratios are constant beyond the inputs.
     reach = arb(0) if noise.shape == 1 else _REACH * noise.scale / arb(2).sqrt()

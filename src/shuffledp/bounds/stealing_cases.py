@@ -291,7 +291,7 @@ def _of_shifts(mechanism: Definition, found: Others, pair: Pair, log_least: floa
     if not found.unbounded and top > _MOST_SPANNING:
         raise NotCertified("label-stealing of discrete noise on so many integers is not recomputed")
     inputs, cut = tuple(range(top + 1)), max(log_least - _DEEPER, _LEAST_CUT)
-    law = whole.cut_law(inputs, log_cut=cut) or whole.output_law(inputs)
+    law = whole.cut_law(inputs, cut)
     gone = [p for one in law if one.beyond for p in one.probability]
     kept: list[OutputClass] = [one for one in law if not one.beyond]
     rows = list(zip(*(one.probability for one in kept), strict=True))

@@ -68,7 +68,7 @@ def _of_one(randomizer: Randomizer, inputs: tuple[Input, ...], count: int) -> Ce
     if found is not None:
         return found
     try:
-        return _of_classes(_law(randomizer, inputs), blanket=len(inputs) == 2)
+        return _of_classes(randomizer.cut_law(inputs, _CUT), blanket=len(inputs) == 2)
     except NotCertified:
         line = randomizer.line(inputs)
         if line is None:
@@ -84,11 +84,6 @@ def _of_line(line: Line, count: int) -> Cells:
         left, right, _ = line.outline(2.0 * _CUT)
         edges |= set(np.linspace(left, right, 4 * _FINE).tolist())
     return Cells(line.cells(sorted(edges)), arb(0), arb(0))
-
-
-def _law(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Law:
-    made = randomizer.cut_law(inputs, log_cut=_CUT)
-    return randomizer.output_law(inputs) if made is None else made
 
 
 def _of_classes(law: Law, *, blanket: bool) -> Cells:

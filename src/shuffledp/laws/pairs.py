@@ -11,7 +11,6 @@ from typing import Literal
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for
 from shuffledp.ball.outputs import Law, OutputClass
-from shuffledp.ball.record import Definition
 from shuffledp.bounds.continuous import CellPair, FixedSource, LineSource
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair, Laws
@@ -113,19 +112,14 @@ def _class_pair(
     """Classes of outputs; None where there are none, or more than are made here."""
     if randomizer.parts() is not None and is_continuous(randomizer):
         return None
-    pair = LawPair((randomizer, repr(inputs)), n, Laws(partial(_made, randomizer, inputs)), against)
+    laws = Laws(partial(randomizer.cut_law, inputs))
+    pair = LawPair((randomizer, repr(inputs)), n, laws, against)
     try:
         with ctx.workprec(precision_for(n)):
             pair.classes(_DEEPEST)
     except NotCertified:
         return None
     return pair
-
-
-def _made(randomizer: Randomizer, inputs: tuple[Input, ...], log_cut: float) -> Law:
-    """Its law; where there are infinitely many outputs all but e^log_cut of them."""
-    made = randomizer.cut_law(inputs, log_cut=log_cut)
-    return randomizer.output_law(inputs) if made is None else made
 
 
 def _cells(randomizer: Randomizer, inputs: tuple[Input, ...], log_cut: float) -> Law:
@@ -184,10 +178,5 @@ def message_pair(one: MessagePair) -> LawPair:
         The protocol, how many messages are in the shuffle, and the direction.
     """
     name = ("messages", one.protocol)
-    law = Laws(partial(_messages, one.protocol))
+    law = Laws(partial(one.protocol.cut_law, (0, 1, 2)))
     return LawPair(name, one.messages, law, "input", one.swapped)
-
-
-def _messages(protocol: Definition, log_cut: float) -> Law:
-    del log_cut
-    return protocol.output_law((0, 1, 2))

@@ -90,7 +90,7 @@ class DiscreteGaussian(LatticeNoise):
         """Integers one by one, but those that are next to never sent."""
         return gaussian_law(self.top, arb(self.sigma), inputs, margin=self._ends)
 
-    def cut_law(self, inputs: Sequence[Any], *, log_cut: float) -> Law:
+    def cut_law(self, inputs: Sequence[Any], log_cut: float) -> Law:
         """Integers one by one, up to the cut."""
         sigma = arb(self.sigma)
         return gaussian_law(self.top, sigma, inputs, margin=self._ends, log_cut=log_cut)

@@ -127,17 +127,15 @@ class SamplingRAPPOR(BitVectors):
             raise NotCertified(f"sampling-rappor: more than {_MOST_COUNTS:,} counts of set bits")
         return self._law_of(_by_counts(groups, _few_zeros(rest, self.s, w), self.s, w))
 
-    def cut_law(self, inputs: Sequence[Any], *, log_cut: float) -> Law | None:
+    def cut_law(self, inputs: Sequence[Any], log_cut: float) -> Law:
         """The law of large sets with rare counts of set bits cut off; None where classes are few.
 
         Outputs have s zeros or more nearly always: the blanket is R_0/w or more, and here R_0/w.
         """
         try:
-            self.output_law(inputs)
+            return self.output_law(inputs)
         except NotCertified:
             pass
-        else:
-            return None
         s, w = self.s, self._grown
         groups, _ = _groups(inputs, self.d, s)
         # A set's law is at most w R_0.
