@@ -1,7 +1,7 @@
 # Every target sets up what it needs in .venv: Python 3.10+, pip and make are enough.
 #   make demo        account for the example deployments, verify the certificates
 #   make test        lint, types, import layers, the wheel in a clean environment, the tests; where there is a browser, the page in it
-#   make test-long   the tests that take minutes: an even sample of them, two hours; SHARE=1 for all of them, a night
+#   make test-long   the tests that take minutes, with more Hypothesis examples
 #   make test-spark  the Spark engine on a local Spark (needs Java)
 #   make test-page   the pages in a real browser (needs Chromium and its driver, npm; pictures in out/page)
 #   make docs        the documentation as a site, in out/site/html, links checked
@@ -12,7 +12,6 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 JOBS ?= 2
-SHARE ?= 0.03
 
 # Words of the command line, in one place. OUT is where certificates and plots are written.
 OUT := out
@@ -143,7 +142,7 @@ unit: $(HAS_DEV)
 	@$(PYTEST) --doctest-modules src tests $(PYTEST_ARGS)
 
 test-long: $(HAS_DEV)
-	@LONG_SHARE=$(SHARE) HYPOTHESIS_PROFILE=long $(PYTEST) -m long -o faulthandler_timeout=7200 tests $(PYTEST_ARGS)
+	@HYPOTHESIS_PROFILE=long $(PYTEST) -m long -o faulthandler_timeout=7200 tests $(PYTEST_ARGS)
 
 # Needs Java. PySpark is large, so it has an environment of its own.
 test-spark:

@@ -27,9 +27,7 @@ _SLOW_IS_FINE = {
 
 # "ci" draws the same examples every time: a red run is the change's fault, never the draw's.
 settings.register_profile("ci", derandomize=True, database=None, max_examples=8, **_SLOW_IS_FINE)
-# How much of the long tests to run: all of them take a night, a sample of 0.03 two hours.
-SHARE = float(os.environ.get("LONG_SHARE", "1"))
-settings.register_profile("long", max_examples=max(20, round(2000 * SHARE)), **_SLOW_IS_FINE)
+settings.register_profile("long", max_examples=60, **_SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 # What tests compute in balls, also while they are collected, has digits to spare.
 ctx.prec = 300
@@ -38,8 +36,6 @@ _AS_USERS = {
     "accounting", "audit", "calibration", "frontend", "frozen", "objects", "page", "papers",
     "protocol", "tests",
 }  # fmt: skip
-# A test function has all its long settings up to so many run in every sample.
-_ALWAYS = 2
 
 
 def _place(item):
@@ -55,25 +51,13 @@ def precision_in_use(request):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    """Before ``-m`` chooses: most of ``many`` settings are long, of long ones a share runs."""
-    for found in _by_function(items, "many"):
-        kept = found[0].get_closest_marker("many").args[0]
-        for item in found[kept:]:
-            item.add_marker(pytest.mark.long)
-    if SHARE >= 1.0:
-        return
-    left_out = set()
-    for found in _by_function(items, "long"):
-        left_out.update(map(id, found[max(_ALWAYS, round(SHARE * len(found))) :]))
-    config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
-    items[:] = [item for item in items if id(item) not in left_out]
-
-
-def _by_function(items, marker):
-    """Lists of items with this marker, one for each test function, in an order of their names."""
+def pytest_collection_modifyitems(items):
+    """Before ``-m`` chooses: of a function with ``many`` settings, all but a few are long."""
     functions = {}
     for item in items:
-        if item.get_closest_marker(marker):
+        if item.get_closest_marker("many"):
             functions.setdefault(item.nodeid.split("[")[0], []).append(item)
-    return [sorted(found, key=_place) for found in functions.values()]
+    for found in functions.values():
+        kept = found[0].get_closest_marker("many").args[0]
+        for item in sorted(found, key=_place)[kept:]:
+            item.add_marker(pytest.mark.long)

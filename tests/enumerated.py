@@ -66,6 +66,21 @@ def hockey_stick(p: dict, q: dict, alpha: Fraction) -> int:
     return sum(max(up * v - down * q.get(k, 0), 0) for k, v in p.items())
 
 
+def shuffled(laws: Sequence[Sequence]) -> dict:
+    """Law of the counts of outputs, one message of each of these laws."""
+    return histogram_law(laws, range(len(laws)))
+
+
+def divergence(p: dict, q: dict, alpha: Fraction) -> Fraction:
+    """H_alpha(p||q), exactly."""
+    return Fraction(hockey_stick(p, q, alpha)) / alpha.denominator
+
+
+def of_replaced(first, second, others: Sequence[Sequence], alpha: Fraction) -> Fraction:
+    """H_alpha of one shuffled message with either law among others with laws of their own."""
+    return divergence(shuffled([first, *others]), shuffled([second, *others]), alpha)
+
+
 def worst_delta(rows, n: int, alphas: Sequence[Fraction]) -> list[Fraction]:
     """The privacy profile itself at each alpha: every pair of datasets, both directions."""
     unit = math.lcm(*(Fraction(p).denominator for row in rows for p in row))
@@ -150,12 +165,3 @@ def assert_inside(interval, low, high=None) -> None:
         assert high == 0, f"upper end 0 of a truth {high}"
     elif high != 0:
         assert arb(interval.high) >= high.log(), f"{interval} below the truth {high.log()}"
-
-
-def truth(atoms, n: int, epsilon: float, part=positive_part) -> tuple[Fraction, Fraction]:
-    """E[S]_+ at both ends of the rationals around e^eps; atoms are (w, a, b). Falls in alpha."""
-    low, high = exponential(epsilon)
-    top = part([(w, a - low * b) for w, a, b in atoms], n)
-    if low == high:
-        return top, top
-    return part([(w, a - high * b) for w, a, b in atoms], n), top

@@ -44,6 +44,11 @@ SINGLE = {
         domain=r.randint(3, 4), eps0=_eps0(r), blocks=r.randint(1, 3)
     ),
     "subset": lambda r: sd.SubsetSelection(d=r.randint(3, 4), eps0=_eps0(r), k=r.randint(1, 2)),
+    "pi-rappor": lambda r: sd.PIRAPPOR(domain=r.randint(2, 4), q=r.choice([2, 3]), eps0=_eps0(r)),
+    "projective-geometry": lambda r: sd.ProjectiveGeometry(
+        domain=r.randint(2, 4), q=r.choice([2, 3]), eps0=_eps0(r)
+    ),
+    "wheel": lambda r: sd.Wheel(domain=3, s=1, eps0=_eps0(r)),
     "channel": lambda r: sd.Channel(matrix=_matrix(r)),
     "extremal": lambda r: sd.Extremal(pattern=_pattern(r), eps0=_eps0(r)),
     "sampling-rappor": lambda r: sd.SamplingRAPPOR(d=3, s=r.randint(1, 2), eps0=_eps0(r)),

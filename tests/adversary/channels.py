@@ -298,6 +298,18 @@ def hierarchy_rows(m):
     ]
 
 
+def wheel_rows(m):
+    """Single items: by which of the independent arcs the point is on."""
+    p, grow = ball(Fraction(m.arc, (1 << 31) - 1)), arb(m.eps0).exp()
+    patterns = list(itertools.product((0, 1), repeat=m.domain))
+    base = [math.prod((p if bit else 1 - p for bit in y), start=arb(1)) for y in patterns]
+    total = p * grow + 1 - p
+    return [
+        [mass * (grow if y[x] else 1) / total for mass, y in zip(base, patterns, strict=True)]
+        for x in range(m.domain)
+    ]
+
+
 MAKERS = {
     "k-rr": lambda m: definitions.k_rr(m.k, m.eps0),
     "binary-rr": lambda m: definitions.k_rr(2, m.eps0),
@@ -309,6 +321,9 @@ MAKERS = {
     "hadamard-response": hadamard_rows,
     "subset": subset_rows,
     "channel": lambda m: [[ball(v) / sum(map(ball, row)) for v in row] for row in m.matrix],
+    "pi-rappor": lambda m: definitions.affine(m.domain, m.q, m.eps0),
+    "projective-geometry": lambda m: definitions.projective(m.domain, m.q, m.eps0),
+    "wheel": wheel_rows,
     "extremal": lambda m: favoured(m.pattern, m.eps0),
     "sampling-rappor": sampling_rows,
     "pckv-grr": pckv_rows,

@@ -6,6 +6,8 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
+from enumerated import with_user
+
 BITS = 200
 FEW = 60
 ONE = 1 << BITS
@@ -49,8 +51,8 @@ class Neighbours:
         for others in itertools.combinations_with_replacement(inputs, n - 1):
             base = {(0,) * len(whole[0]): 1}
             for x in others:
-                base = _with_user(base, whole[x])
-            laws = {x: _with_user(base, whole[x]) for x in {x for pair in pairs for x in pair}}
+                base = with_user(base, whole[x])
+            laws = {x: with_user(base, whole[x]) for x in {x for pair in pairs for x in pair}}
             dense = {x: [law.get(h, 0) for h in histograms] for x, law in laws.items()}
             for x, y in pairs:
                 self.exact += [(dense[x], dense[y]), (dense[y], dense[x])]
@@ -88,13 +90,3 @@ def _all_histograms(size, n):
         tuple(chosen.count(j) for j in range(size))
         for chosen in itertools.combinations_with_replacement(range(size), n)
     ]
-
-
-def _with_user(law, row):
-    out = {}
-    for histogram, weight in law.items():
-        for y, p in enumerate(row):
-            if p:
-                key = (*histogram[:y], histogram[y] + 1, *histogram[y + 1 :])
-                out[key] = out.get(key, 0) + weight * p
-    return out

@@ -85,9 +85,7 @@ def test_epsilon_against_every_pair_of_datasets(batch):
             assert worst_delta(rows, n, [exponential(bound.lower)[0]])[0] >= Fraction(delta)
 
 
-@pytest.mark.many(9)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
-@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize(("k", "n"), [(2, 1), (2, 6), (3, 2), (3, 4), (4, 3)])
 def test_krr_against_every_pair_of_datasets(k, n):
     # Odd over even: a rational e^eps0 near 3, so that k-RR is a rational channel.
     grow = Fraction(2**52 * 3 + 1, 2**52)

@@ -9,8 +9,7 @@ import shuffledp as sd
 from enumerated import exponential, row_fractions, worst_blanket, worst_delta
 
 
-@pytest.mark.many(2)
-@pytest.mark.parametrize("n", [2, 3, 4, 6])
+@pytest.mark.parametrize("n", [2, 4])
 def test_entries_that_are_equal_only_as_floats(n):
     """Rows are divided by sums that differ by less than rounding: the left-over is 1e-18, not 0."""
     matrix = [[1.0, 2e-20, 1e-17], [1.0, 1e-20, 1e-17], [1.0, 1e-20, 1.1e-17]]

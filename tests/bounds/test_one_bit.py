@@ -17,7 +17,6 @@ from shuffledp.bounds.circle import Circle
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.one_bit import OneBit, log_ends
 from shuffledp.bounds.one_bit_curve import Curve, Dataset
-from shuffledp.errors import NotCertified, ParameterError
 
 
 def dyadic(rng, *, zeros=True):
@@ -176,19 +175,6 @@ def test_the_worst_count_need_not_be_an_end():
     assert found.log_low > curve.alike(0.32332) + 1e-4
 
 
-def test_work_is_bounded_and_what_is_known_is_returned(monkeypatch):
-    monkeypatch.setattr("shuffledp.bounds.all_datasets._MOST_EVALUATIONS", 10)
-    asked = []
-    original = OneBit.of_dataset
-    monkeypatch.setattr(OneBit, "of_dataset", lambda *a: asked.append(a) or original(*a))
-    found = curve_of(sd.BinaryRR(eps0=4.0), 10_000).point(0.3, width=1e-9)
-    assert len(asked) < 20
-    monkeypatch.undo()
-    better = curve_of(sd.BinaryRR(eps0=4.0), 10_000).point(0.3, width=1e-9)
-    assert found.log_low <= better.log_high <= found.log_high
-    assert found.log_high > found.log_low + 1e-3
-
-
 @pytest.mark.parametrize("mutant", ["beyond", "aliases", "total", "none"])
 def test_every_error_term_is_needed(mutant, monkeypatch):
     """Without one of them ends of sums with few points are on the wrong side."""
@@ -249,50 +235,6 @@ def test_eps_of_random_channels_against_all_data_sets(seed):
         assert exact.largest([q, p], n, 60.0) > Decimal(delta)
     if 0.0 < lower.epsilon < 60.0:
         assert exact.largest([q, p], n, lower.epsilon) >= Decimal(delta)
-
-
-@pytest.mark.parametrize(
-    ("n", "eps0"),
-    [(3000, 2.0), (20_000, 4.0), (10**6, 4.0), (10**9, 1.0)],
-)
-def test_between_the_other_analyses_ends(n, eps0):
-    acc = sd.shuffle(sd.BinaryRR(eps0=eps0), n, rtol=1e-5)
-    for delta in (1e-6, 1e-10):
-        found = acc.epsilon(delta=delta, analysis="binary-exact")
-        assert found.lower <= acc.epsilon(delta=delta, analysis="label-stealing").upper
-        assert found.lower <= acc.epsilon(delta=delta, analysis="blanket").upper
-        assert acc.epsilon(delta=delta, analysis="dataset").lower <= found.upper
-        assert found.upper <= found.lower * (1.0 + 2e-5)
-
-
-@pytest.mark.parametrize("n", [50, 3000, 10**6, 10**9])
-def test_more_users_more_privacy_and_mixtures_less_loss(n):
-    """delta falls in n, and where the two probabilities come nearer."""
-    matrices = [((0.8, 0.2), (0.3, 0.7)), ((0.75, 0.25), (0.3, 0.7)), ((0.75, 0.25), (0.4, 0.6))]
-    ends = [
-        sd.shuffle(sd.Channel(matrix=m), users).epsilon(delta=1e-6, analysis="binary-exact")
-        for m, users in ((matrices[0], n), (matrices[0], n + n // 10), *((m, n) for m in matrices))
-    ]
-    assert ends[1].upper < ends[0].lower
-    assert ends[2].lower > ends[3].upper > ends[3].lower > ends[4].upper
-
-
-def test_who_has_it():
-    same = sd.Channel(matrix=[(0.25, 0.75), (0.25, 0.75)])
-    three = sd.Channel(matrix=[(0.2, 0.3, 0.5), (0.5, 0.2, 0.3)])
-    others = (sd.KRR(k=3, eps0=1.0), sd.RAPPOR(d=2, eps0=1.0), sd.Laplace(eps0=1.0))
-    for mechanism in (three, same, *others):
-        assert bits_of(mechanism.to_dict()) is None
-        with pytest.raises(NotCertified, match="two outputs"):
-            sd.shuffle(mechanism, 10).epsilon(delta=1e-3, analysis="binary-exact")
-    with pytest.raises(NotCertified):
-        sd.generic(eps0=1.0, n=10).epsilon(delta=1e-3, analysis="binary-exact")
-    with pytest.raises(ParameterError, match="binary-exact"):
-        sd.shuffle(sd.BinaryRR(eps0=1.0), 10).epsilon(delta=1e-3, analysis="binary")
-    binary = sd.Extremal.binary(inputs=5, subset=[1, 3], eps0=1.2)
-    assert bits_of(binary.to_dict()).inputs == (0, 1)
-    wide = sd.Channel(matrix=[(0.0, 0.3, 0.0, 0.7), (0.0, 0.5, 0.0, 0.5)])
-    assert bits_of(wide.to_dict()).inputs == (1, 0)
 
 
 def test_trust_and_default():

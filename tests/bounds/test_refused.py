@@ -11,15 +11,15 @@ from tests.bounds.test_profile import channel, delta
 
 import shuffledp as sd
 from shuffledp.amplification.end import End
-from shuffledp.amplification.profile import _chord
+from shuffledp.amplification.profile import chord
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import log_above
 from shuffledp.ball.noises import Noise
 from shuffledp.bounds.circle import Chances, Circle, Difference
 from shuffledp.bounds.line import Line
-from shuffledp.bounds.lone_jump import _split
+from shuffledp.bounds.lone_jump import two_groups
 from shuffledp.bounds.pairs import Atoms
-from shuffledp.bounds.profile import Profile, _of_part
+from shuffledp.bounds.profile import Profile, of_part
 from shuffledp.bounds.shufflers import log_chain, log_mixed
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import cases_of
@@ -60,9 +60,9 @@ def test_only_a_number_that_is_0_for_certain_has_no_logarithm():
 def test_chords_through_an_end_that_says_nothing(value):
     found = [End(x, None, 0.0, {}, ()) for x in (value, -3.0)]
     for ends in (found, found[::-1]):
-        assert _chord(0.15, [0.1, 0.2], ends).value == 0.0
+        assert chord(0.15, [0.1, 0.2], ends).value == 0.0
     # Two eps whose exponentials no ball tells apart.
-    assert _chord(1.5e-60, [1e-60, 2e-60], [found[1]] * 2).value == 0.0
+    assert chord(1.5e-60, [1e-60, 2e-60], [found[1]] * 2).value == 0.0
 
 
 # ------------------------------------------------------------------------------------ one profile
@@ -127,7 +127,7 @@ class Proposed:
 def test_the_tilt_of_a_layer_is_positive(alpha):
     """y_+ <= e^(alpha y - 1)/alpha holds for alpha > 0 alone."""
     atoms = Atoms([arb(0.75), arb(0.25)], [arb(-1), arb(2)])
-    low, high = _of_part(atoms, Proposed(alpha), 2, 30.0)
+    low, high = of_part(atoms, Proposed(alpha), 2, 30.0)
     truth = 2 * 0.75 * 0.25 * 1 + 0.25**2 * 4
     assert low <= truth
     assert high >= truth
@@ -248,7 +248,7 @@ def test_lines_of_a_positive_sum(wrong):
 
 @pytest.mark.parametrize("worth", [[math.nan, 1.0, 0.05], [1.0, math.nan, 0.0], [math.nan] * 2])
 def test_every_label_is_in_one_of_two_groups(worth):
-    first, second = _split(worth)
+    first, second = two_groups(worth)
     assert sorted([*first, *second]) == list(range(len(worth)))
 
 

@@ -4,6 +4,8 @@ import itertools
 import math
 from fractions import Fraction
 
+from enumerated import of_replaced
+
 
 def row(rng, outputs, *, zeros):
     """A law of exact floats; sometimes with zeros."""
@@ -14,31 +16,9 @@ def row(rng, outputs, *, zeros):
     return [Fraction(w, 64) for w in weights]
 
 
-def view(laws):
-    """Law of the counts of outputs of independent reports."""
-    outputs = len(laws[0])
-    found = {(0,) * outputs: Fraction(1)}
-    for law in laws:
-        new = {}
-        for counts, p in found.items():
-            for y, mass in enumerate(law):
-                if mass:
-                    key = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
-                    new[key] = new.get(key, 0) + p * mass
-        found = new
-    return found
-
-
-def divergence(first, second, epsilon):
-    """H_a of the shuffled views of two lists of laws, a = e^eps as a float."""
-    a = Fraction(math.exp(epsilon))
-    p, q = view(first), view(second)
-    return sum(max(mass - a * q.get(key, 0), 0) for key, mass in p.items())
-
-
 def exact(victim, others, epsilon):
     """Of one victim with two laws among others."""
-    return divergence([victim[0], *others], [victim[1], *others], epsilon)
+    return of_replaced(*victim, others, Fraction(math.exp(epsilon)))
 
 
 def datasets(groups):

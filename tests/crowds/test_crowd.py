@@ -118,14 +118,6 @@ def test_messages_that_are_not_compared_leave_the_own_group():
     assert sd.shuffle(groups=same_bits, victim=0).delta(epsilon=0.5).lower == 0.0
 
 
-def test_published_theorems_alone():
-    found = sd.shuffle(groups=TIERS, victim=1, trust="published").epsilon(delta=1e-5)
-    own = sd.shuffle(*TIERS[1], trust="published").epsilon(delta=1e-5)
-    assert found.upper == own.upper
-    assert found.upper_theorem.provenance == "published"
-    assert found.lower > 0.0
-
-
 @pytest.mark.long
 def test_the_published_approximation_is_no_end_and_says_where_it_is_wrong():
     groups = [(sd.BinaryRR(eps0=1.0), 900), (sd.BinaryRR(eps0=4.0), 900)]
@@ -142,11 +134,6 @@ def test_the_published_approximation_is_no_end_and_says_where_it_is_wrong():
     assert f"{math.sqrt(2.0 / rest):.6g}" in found.what
     with pytest.raises(NotCertified, match="local guarantee"):
         sd.shuffle(groups=[(channel([[1, 0], [0.5, 0.5]]), 5), *groups]).estimate(delta=1e-9)
-
-
-def test_rounds_are_of_one_group():
-    with pytest.raises(ParameterError, match="victim"):
-        sd.shuffle(groups=TIERS).compose(rounds=2)
 
 
 def test_bad_input():

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from crowds.exact import datasets, divergence, exact, row
+from crowds.exact import datasets, exact, row
+from enumerated import divergence, shuffled
 from shuffledp.arithmetic.balls import arb, ctx, fmpq
 from shuffledp.kernel.contour import Contour
 from shuffledp.kernel.crowd_sum import Free, Group, stealing
@@ -190,7 +191,8 @@ def test_no_test_tells_more_than_the_divergence(seed):
     first, second, changed, others = sets(rng)
     epsilon = rng.choice((0.0, 0.2, 0.7))
     held = [law for law, count in others for _ in range(count)]
-    truth = divergence([first] * changed + held, [second] * changed + held, epsilon)
+    laws = [shuffled([law] * changed + held) for law in (first, second)]
+    truth = divergence(*laws, Fraction(math.exp(epsilon)))
     in_balls = DataSets(balls(first), balls(second), changed, [(balls(r), n) for r, n in others])
     laws = linear_test.Laws(
         floats(first), floats(second), changed,

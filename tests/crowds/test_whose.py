@@ -7,7 +7,7 @@ import pytest
 import shuffledp as sd
 from laws import law_of
 from shuffledp.neighbours.one_user import REPLACEMENT
-from shuffledp.neighbours.widened import OfGroup, Together
+from shuffledp.neighbours.widened import OfGroup
 from shuffledp.population.member import ALIKE
 
 GROUPS = [(sd.BinaryRR(eps0=0.1), 2), (sd.BinaryRR(eps0=6.0), 2)]
@@ -49,22 +49,6 @@ def test_ends_hold_for_whom_they_name(victim, changing):
 def test_of_another_group_it_would_be_false():
     bound = sd.shuffle(groups=GROUPS, victim=0).delta(epsilon=0.3)
     assert bound.upper < 0.4 < exact_delta(0.3, (2, 3))
-
-
-def test_rounds_and_several_users_say_it():
-    crowd = sd.shuffle(groups=GROUPS, victim=1)
-    rounds = crowd.compose(rounds=2).delta(epsilon=0.3)
-    assert rounds.relation == OfGroup(1)
-    both = sd.shuffle(groups=GROUPS, victim=1, changed=2).delta(epsilon=0.3)
-    assert both.relation == Together(2, OfGroup(1))
-    assert both.relation.words.endswith(
-        "the users are of group 1 and stay in it, all groups are the same"
-    )
-    for bound in (rounds, both):
-        assert bound.assumptions[0] == bound.relation.sentence
-        assert REPLACEMENT.sentence not in bound.assumptions
-    data = Together(3, sd.neighbours.ReplaceSpecial()).words
-    assert data.startswith("up to 3 users' data each")
 
 
 def test_rounds_of_several_relations_say_it_of_each():
@@ -121,24 +105,3 @@ def test_the_worst_of_all_groups_says_what_every_group_takes_for_granted():
     assert published.upper_theorem.provenance == "published"
     assert published.upper >= told_apart.lower
     assert not alike(published)
-
-
-def test_groups_with_one_mechanism_hide_each_other_if_they_look_alike():
-    """They were counted as one group, and nothing said that reports must not show which."""
-    one = sd.KRR(k=10, eps0=2.0)
-    crowd = sd.shuffle(groups=[(one, 100), (one, 900)], victim=0)
-    both, alone = crowd.epsilon(delta=1e-6), sd.shuffle(one, n=100).epsilon(delta=1e-6)
-    assert both.upper < 0.5 * alone.lower
-    assert alike(both)
-    assert alike(crowd.delta(epsilon=0.2))
-    assert alike(crowd.compose(rounds=2).epsilon(delta=1e-6))
-    third = sd.shuffle(groups=[(one, 100), (one, 900), (sd.Laplace(eps0=1.0), 50)], victim=0)
-    assert alike(third.epsilon(delta=1e-6))
-    assert alike(third.compose(rounds=2).epsilon(delta=1e-6))
-    # Neither by itself, nor by what a report alone gives away.
-    assert not alike(
-        sd.shuffle(groups=[(one, 100), (sd.Laplace(eps0=1.0), 900)]).epsilon(delta=1e-6)
-    )
-    assert not alike(sd.shuffle(groups=[(one, 1_000)]).epsilon(delta=1e-6))
-    few = sd.shuffle(groups=[(one, 1), (one, 1)], victim=0).epsilon(delta=1e-12)
-    assert few.upper_theorem.key == "local" or alike(few)

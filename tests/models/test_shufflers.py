@@ -39,8 +39,7 @@ def seeds(few, many):
 # ------------------------------------------------------------------- an order that is not uniform
 
 
-@pytest.mark.many(3)
-@pytest.mark.parametrize("seed", seeds(6, 30))
+@pytest.mark.parametrize("seed", seeds(3, 20))
 def test_orders_near_uniform(seed):
     rng = exact.rng_of(seed)
     inputs, outputs, n = rng.choice([(2, 2, 4), (3, 2, 3), (2, 3, 3), (3, 3, 2)])
@@ -202,8 +201,7 @@ def test_absent_users_are_filled_in(seed):
 # --------------------------------------------------------------------------- several users
 
 
-@pytest.mark.many(3)
-@pytest.mark.parametrize("seed", seeds(6, 30))
+@pytest.mark.parametrize("seed", seeds(1, 8))
 def test_several_users(seed):
     rng = exact.rng_of(500 + seed)
     inputs, outputs, n, k = rng.choice([(2, 2, 5, 2), (2, 2, 5, 3), (3, 2, 4, 2), (2, 3, 4, 3)])
@@ -259,60 +257,6 @@ def test_users_of_different_shards():
 
 
 # -------------------------------------------------------------------- words, values, bad input
-
-
-def test_the_theorem_is_that_of_what_decides():
-    """Steps of several users, or their reports alone (Lemma 5.2)."""
-    together = sd.shuffle(sd.KRR(k=10, eps0=1.0), 20, changed=3)
-    # Nothing is left of one user at 1.2; the steps are at 0.4.
-    assert together.delta(epsilon=1.2).upper_theorem.key == "label-stealing"
-    # The three reports have a pure guarantee of 3: no steps are taken from there on.
-    beyond = together.delta(epsilon=3.1)
-    assert (beyond.upper, beyond.upper_theorem.key) == (0.0, "reports-alone")
-    assert beyond.witness["upper"] == {}
-    alone = sd.shuffle(sd.KRR(k=3, eps0=4.0), 2, changed=2)
-    found = alone.delta(epsilon=7.5)
-    assert found.upper_theorem.key == "reports-alone"
-    exactly = (math.exp(8.0) - math.exp(7.5)) / (math.exp(8.0) + 1.0)
-    assert found.upper == pytest.approx(exactly, rel=1e-9)
-    assert found.upper >= exactly
-
-
-def test_public_shards_have_each_an_order_of_its_own():
-    for shuffler, wanted in (
-        (sd.Shuffler(shards=2), True),
-        (sd.Shuffler(shards=2, assignment="secret"), False),
-        (sd.Shuffler(dummies=3), False),
-    ):
-        words = sd.shuffle(sd.KRR(k=3, eps0=1.0), 20, shuffler=shuffler).delta(epsilon=0.5)
-        orders = [one for one in words.assumptions if "uniformly random order" in one]
-        assert len(orders) == 1
-        assert ("every shard in a uniformly random order of its own" in orders[0]) is wanted
-
-
-def test_what_is_printed():
-    shuffler = sd.Shuffler(distance=1e-7, shards=4, dummies=10, fills=True)
-    acc = sd.shuffle(sd.KRR(k=3, eps0=1.0), 103, shuffler=shuffler, changed=2)
-    bound = acc.delta(epsilon=0.5)
-    words = bound.assumptions
-    assert words[0] == (
-        "neighbouring datasets: up to 2 users' values each replaced by another, or absent from one "
-        "of them (n is public)"
-    )
-    assert any("within total variation 1e-07 of uniform" in one for one in words)
-    assert any("every one has at least 25 of the n users" in one for one in words)
-    assert any("adds 10 reports to every shard" in one for one in words)
-    assert not any("uniformly random order" in one for one in words)
-    assert acc.hidden == 35
-    assert bound.at == {"epsilon": 0.5, "n": 103}
-    relation = bound.to_dict()["neighbouring_relation"]
-    words = relation.pop("words")
-    assert words == acc.relation.words
-    assert relation == acc.relation.to_dict()
-    assert bound.upper_theorem is not None
-    assert bound.upper_theorem.provenance == "proved here"
-    for page in ("Theorem 1.1", "Theorem 2.1", "Theorem 3.1", "Theorem 4.1", "Theorem 5.1"):
-        assert f"theory-shufflers.md, {page}" in bound.upper_theorem.source
 
 
 def test_delta_of_the_eps_that_is_claimed_is_no_more_than_the_target():

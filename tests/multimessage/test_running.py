@@ -10,7 +10,6 @@ import pytest
 import shuffledp as sd
 from multimessage.definitions import laws
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.errors import ParameterError
 
 PROTOCOLS = [
     sd.BalcerCheu(p=0.75),
@@ -159,15 +158,3 @@ def test_bad_values_are_refused(protocol):
     with pytest.raises(sd.ParameterError, match=r"values\[0\] = -1"):
         protocol.simulate([-1], seed=1)
     assert protocol.message_bits >= 1.0
-
-
-def test_sums_of_another_protocol_are_refused():
-    dump, bits = sd.PureDUMP(d=4, blankets=1), sd.BalcerEtAl(blankets=1)
-    sums = bits.aggregate(bits.simulate([0, 1], seed=0))
-    with pytest.raises(ParameterError, match="shape of the aggregate's sums"):
-        dump.estimate(sums, n=2)
-    whole = dump.simulate([0, 1, 2, 3], seed=0)
-    parts = dump.aggregate(whole[:3]) + dump.aggregate(whole[3:])
-    assert np.array_equal(
-        dump.estimate(parts, n=4).frequencies, dump.estimate(whole, n=4).frequencies
-    )

@@ -5,7 +5,6 @@ import math
 import pytest
 
 import shuffledp as sd
-from shuffledp import deployment
 from shuffledp._check import exact
 from shuffledp.rounds import central
 
@@ -15,10 +14,6 @@ from shuffledp.rounds import central
 )
 def test_the_printed_decimal_is_the_float(number):
     assert float(exact(number)) == number
-
-
-def test_common_numbers_stay_short():
-    assert [exact(x) for x in (0.1, 1.0, 1e-6, 250.0)] == ["0.1", "1", "1e-06", "250"]
 
 
 CLOSE = 0.99999996
@@ -38,17 +33,3 @@ CLOSE = 0.99999996
 )  # fmt: skip
 def test_assumptions_print_what_was_accounted_for(assumptions):
     assert str(CLOSE) in " ".join(assumptions)
-
-
-def test_a_deployment_prints_the_share_that_colludes():
-    share = 0.049999996
-    content = deployment.parse(
-        {
-            "title": "a deployment",
-            "population": {"users": 10_000, "colluding": share},
-            "randomizer": {"name": "k-rr", "k": 4, "eps0": 1.0},
-            "target": {"delta": 1e-6},
-        },
-        where="test",
-    )
-    assert str(share) in " ".join(content.assumptions())

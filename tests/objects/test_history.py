@@ -31,8 +31,6 @@ SOURCES = {
 }
 # Rounds of these take long.
 HEAVY = set(SOURCES) - {"few"}
-# And any answer of these takes seconds.
-SLOW = {"few", "channel", "gaussian", "joint"}
 
 
 def questions(name):
@@ -61,10 +59,12 @@ def test_pairs_and_data_sets_do_not_depend_on_the_precision(name):
     assert repr(said[0]) == repr(said[1])
 
 
-@pytest.mark.many(2)
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(s, marks=[pytest.mark.long] if s in SLOW else []) for s in SOURCES],
+    [
+        pytest.param(s, marks=[] if s in {"k-rr", "messages"} else [pytest.mark.long])
+        for s in SOURCES
+    ],
 )
 def test_answers_do_not_depend_on_what_was_asked_before(name):
     m, n = SOURCES[name]
@@ -78,32 +78,7 @@ def test_answers_do_not_depend_on_what_was_asked_before(name):
             assert asked[i](one) == alone[i], i
 
 
-def test_replaced_users_are_counted():
-    acc = sd.shuffle(sd.KRR(k=3, eps0=4.0), n=1_000)
-    upper = acc.epsilon(delta=1e-6).upper
-    with pytest.raises(sd.ParameterError, match=r"n = 100: wanted users of whom 1,000 messages"):
-        dataclasses.replace(acc, n=100)
-    fewer = dataclasses.replace(acc, seen=dataclasses.replace(acc.seen, n=100), n=100)
-    assert fewer.epsilon(delta=1e-6) == sd.shuffle(acc.source, 100).epsilon(delta=1e-6)
-    assert fewer.epsilon(delta=1e-6).lower > upper
-    with pytest.raises(sd.ParameterError, match="changed = 0"):
-        dataclasses.replace(acc, changed=0)
-
-
-def test_a_replaced_round_is_another_round():
-    """Curves of other groups, under the numbers of the round: nothing of the old one is left."""
-    one = sd.shuffle(sd.BinaryRR(eps0=1.0), 20).as_round()
-    two = sd.shuffle(sd.BinaryRR(eps0=3.0), 20).as_round()
-    one.curve().at(0.5)
-    mixed = dataclasses.replace(one, groups=two.groups, candidates=two.candidates, eps0=two.eps0)
-    assert mixed.curve().at(0.5) == two.curve().at(0.5) != one.curve().at(0.5)
-    assert (
-        sd.compose([mixed]).epsilon(delta=1e-3).upper == sd.compose([two]).epsilon(delta=1e-3).upper
-    )
-
-
-@pytest.mark.many(6)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES[::7])
 def test_mechanisms_keep_nothing_of_their_use(name):
     m = example(name)
     before = pickle.dumps(m)
@@ -180,10 +155,3 @@ def test_equal_rounds_of_different_accuracy_stay_apart():
     assert [count for _, count in again.parts] == [3]
     assert usual.compose(rounds=3, rtol=1e-3).rtol == 1e-3
     assert loose.compose(rounds=3, rtol=1e-3).rtol == 1e-3
-
-
-@pytest.mark.many(1)
-@pytest.mark.parametrize("rtol", [1e-2, 1e-6])
-def test_the_usual_accuracy_is_met(rtol):
-    found = sd.shuffle(sd.KRR(k=10, eps0=4.0), 1000, rtol=rtol).compose(rounds=3)
-    assert found.epsilon(delta=1e-6).upper_width <= found.rtol

@@ -11,7 +11,6 @@ from matplotlib import pyplot as plt
 import shuffledp as sd
 from shuffledp.bound import Bound
 from shuffledp.certificate.checks import Check, Checks
-from shuffledp.curves import _described, _order, _users
 from shuffledp.drawing.bands import apart, tradeoff
 from shuffledp.neighbours.one_user import REPLACEMENT
 from shuffledp.values.notebook import Sheet, html_table
@@ -81,15 +80,6 @@ def test_ends_are_the_numbers_themselves_and_shown_outward():
     assert "10^-" in tiny.sheet().rows[0][1]
 
 
-def test_tables_of_rows_round_outward(shown, plan):
-    numbers = dict(zip(("upper", "lower", "estimate"), (1, -1, 1), strict=True))
-    for row in shown["comparison"].sheet().rows:
-        true = next(r.epsilon for r in shown["comparison"].rows if r.analysis.key == row[0])
-        assert numbers[row[1]] * (float(row[2]) - true) >= 0.0
-    for row, kept in zip(plan.sheet().rows, plan.rows, strict=True):
-        assert float(row[-1]) >= kept.epsilon
-
-
 def test_text_is_no_markup():
     sheet = Sheet("<script>", ("a&b",), (("<img src=x>",),) * 61, ("<b>",))
     page = html_table(sheet)
@@ -108,15 +98,6 @@ def test_frames_of_the_library_in_use(monkeypatch):
     assert isinstance(BOUND.to_frame(), pl.DataFrame)
     with pytest.raises(sd.ParameterError, match="library = 'dask': wanted pandas or polars"):
         BOUND.to_frame(library="dask")
-
-
-def test_what_is_missing_is_named(monkeypatch):
-    for name in ("pandas", "polars", "matplotlib"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(sd.ParameterError, match=r"of pandas or polars.*'\.\[notebook\]'"):
-        BOUND.to_frame()
-    with pytest.raises(sd.ParameterError, match=r"a figure needs matplotlib.*'\.\[plot\]'"):
-        ACC.plot()
 
 
 # ------------------------------------------------------------------------------------ pictures
@@ -144,7 +125,6 @@ def test_delta_over_eps():
 
 
 def test_eps_over_n_and_a_second_curve_beside_it():
-    assert _users(1000, 3) == [100.0, 1000.0, 10_000.0]
     axes = ACC.plot(delta=1e-6, ns=[500, 1000])
     upper, *_ = lines_of(axes)
     assert upper[:, 0].tolist() == [500.0, 1000.0]
@@ -162,51 +142,6 @@ def test_eps_over_n_and_a_second_curve_beside_it():
     assert "any: both certified ends, too near to tell apart at this scale" in words_of(axes)
     plt.figure()
     assert ACC.plot(epsilons=[0.2, 0.3]).figure is not axes.figure
-
-
-def test_any_beginning_of_the_points_covers_all():
-    for count in (2, 3, 10, 25):
-        assert sorted(_order(count)) == list(range(count))
-        assert _order(count)[:2] == [0, count - 1]
-    assert _order(9)[2:5] == [4, 2, 6]
-
-
-def test_rounds_have_a_profile_and_no_n():
-    rounds = ACC.compose(rounds=3)
-    assert _described(rounds).endswith(", 3 rounds")
-    with pytest.raises(sd.ParameterError, match="no one n to change"):
-        rounds.plot(delta=1e-6)
-
-
-@pytest.mark.long
-def test_curves_of_rounds_crowds_and_sums():
-    mechanism = sd.RAPPOR(d=4, eps0=2.0)
-    for acc in (
-        ACC.compose(rounds=3),
-        sd.shuffle(groups=[(sd.BinaryRR(eps0=1.0), 100), (sd.BinaryRR(eps0=2.0), 100)]),
-        sd.shuffle(mechanism, n=100, view="sums"),
-    ):
-        axes = acc.plot(points=2)
-        assert len(lines_of(axes)) == 2
-        plt.close("all")
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"delta": 2}, "delta = 2: wanted"),
-        ({"epsilons": [0.1]}, "epsilons: wanted 2 to 500"),
-        ({"epsilons": [0.0, 0.1]}, "epsilons = 0.0: wanted"),
-        ({"delta": 0.1, "epsilons": [0.1, 0.2]}, "epsilons: wanted no delta"),
-        ({"ns": [1, 2]}, "ns: wanted delta too"),
-        ({"delta": 0.1, "ns": [1.5, 2]}, "ns = 1.5: wanted"),
-        ({"points": 1}, "points = 1: wanted"),
-        ({"ax": "here"}, "ax = 'here': wanted matplotlib axes"),
-    ],
-)
-def test_bad_requests_for_a_picture(given, words):
-    with pytest.raises(sd.ParameterError, match=re.escape(words)):
-        ACC.plot(**{"points": 2, **given})
 
 
 def wide(lower, upper):
@@ -257,15 +192,6 @@ def test_rows_as_dots(shown, plan):
     errors = plan.plot()
     assert errors.get_lines()[0].get_xdata().tolist() == [row.error for row in plan.rows]
     assert "trusted server" in words_of(errors)
-
-
-def test_a_plan_of_some_mechanisms_alone(plan):
-    assert {row.label for row in plan.rows} == {"k-rr", "oue"}
-    asked = {"values": 4, "n": 1000, "epsilon": 1, "delta": 1e-6}
-    with pytest.raises(sd.ParameterError, match="mechanisms = 'laplace': wanted one of"):
-        sd.plan("frequencies", **asked, mechanisms=["laplace"])
-    with pytest.raises(sd.ParameterError, match="one or more of"):
-        sd.plan("frequencies", **asked, mechanisms=[])
 
 
 def test_the_verifiers_list_says_its_verdict():

@@ -3,9 +3,6 @@
 import pkgutil
 import subprocess
 import sys
-from importlib import import_module
-
-import pytest
 
 import shuffledp as sd
 
@@ -14,15 +11,6 @@ def test_no_public_name_is_that_of_a_module_inside():
     """An import of the module would put it in the place of the function."""
     inside = {module.name for module in pkgutil.iter_modules(sd.__path__)}
     assert not inside & set(sd.__all__)
-
-
-def test_modules_are_there_when_asked_for_and_nothing_else_is():
-    assert sd.published is import_module("shuffledp.published")
-    for absent in ("shuffel", "__wrapped__", "krr"):
-        with pytest.raises(AttributeError, match=f"has no attribute '{absent}'"):
-            getattr(sd, absent)
-    with pytest.raises(ImportError, match="shuffel"):
-        exec("from shuffledp import shuffel")
 
 
 def _imported_by(program):

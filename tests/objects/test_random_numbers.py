@@ -82,19 +82,6 @@ def both(accountant, delta, epsilon, *, inverse):
         ask(lambda: accountant.delta(epsilon=epsilon))
 
 
-@pytest.mark.long
-@settings(max_examples=60)
-@given(positive, users, deltas, epsilons, st.booleans(), st.booleans())
-def test_any_randomizer(eps0, n, delta, epsilon, adaptive, inverse):
-    try:
-        accountant = sd.generic(eps0=eps0, n=n, adaptive=adaptive, rtol=1e-2)
-    except ParameterError as error:
-        assert_one_line(error)
-        assert eps0 > 50.0
-        return
-    both(accountant, delta, epsilon, inverse=inverse)
-
-
 @settings(max_examples=10)
 @given(scales | st.just(math.inf), chances, scales, users, deltas, epsilons, st.booleans())
 def test_variation_ratios(p, beta, q, n, delta, epsilon, inverse):
@@ -111,25 +98,6 @@ def test_variation_ratios(p, beta, q, n, delta, epsilon, inverse):
 @given(mechanisms(NAMES), users, deltas, epsilons, st.booleans())
 def test_all_mechanisms(mechanism, n, delta, epsilon, inverse):
     both(sd.shuffle(mechanism, n, rtol=1e-2), delta, epsilon, inverse=inverse)
-
-
-@pytest.mark.long
-@settings(max_examples=25)
-@given(
-    mechanisms(NAMES),
-    users,
-    deltas,
-    epsilons,
-    st.sampled_from((1, 2, 17, 1000, 10**6)),
-    st.booleans(),
-)
-def test_rounds(mechanism, n, delta, epsilon, rounds, inverse):
-    try:
-        accountant = sd.shuffle(mechanism, n, rtol=1e-2).compose(rounds=rounds)
-    except (ParameterError, NotCertified) as error:
-        assert_one_line(error)
-        return
-    both(accountant, delta, epsilon, inverse=inverse)
 
 
 @pytest.mark.parametrize("name", protocol_names())

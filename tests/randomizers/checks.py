@@ -1,13 +1,10 @@
 """What every mechanism has to pass, given its full output distributions in rationals or balls."""
 
 import math
-from fractions import Fraction
 
-import shuffledp as sd
-from enumerated import ball, exponential, worst_delta
+from enumerated import ball, exponential
 
 NEAR = 1e-7
-SLACK = Fraction(1, 10**25)  # full distributions hold e^eps0 to 1e-36, on the wrong side perhaps
 
 
 def rational_exponential(x):
@@ -52,20 +49,6 @@ def assert_law(law, truth):
         for value, wanted in zip(given[near[0]], values, strict=True):
             assert abs(value - wanted) <= ball(law.rel + 2.0**-50) * wanted, (key, law.rel)
     assert len(given) == len(exact)
-
-
-def assert_bracket(randomizer, rows, counts, epsilons, *, tight=None):
-    """lower <= exact <= upper against every pair of datasets over the rows given (Fractions)."""
-    for n in counts:
-        account = sd.shuffle(randomizer, n=n)
-        for epsilon in epsilons:
-            low, high = exponential(epsilon)
-            least, most = worst_delta(rows, n, [high, low])
-            bound = account.delta(epsilon=epsilon)
-            assert Fraction(bound.lower) <= most * (1 + SLACK) + SLACK
-            assert Fraction(bound.upper) >= least * (1 - SLACK) - SLACK
-            if tight is not None:
-                assert bound.upper <= tight * bound.lower
 
 
 def assert_private(rows, eps0, *, attained=True):

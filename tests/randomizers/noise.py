@@ -37,7 +37,7 @@ def check_cells(randomizer, oracle, x2, *, count=16, points=5):
     inputs = [0.0, 1.0] if x2 is None else [0.0, 1.0, x2]
     places = sorted({*np.linspace(0.0, 1.0, count + 1).tolist(), 0.5, *inputs})
     near = arb(10) ** -12
-    with ctx.workprec(150):
+    with ctx.workprec(250):
         line = randomizer.line([low + size * x for x in inputs])
         cells = line.cells([low + size * y for y in places])
         assert len(cells) == len(places) + 1

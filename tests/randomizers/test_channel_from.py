@@ -80,27 +80,3 @@ def test_no_such_file(tmp_path):
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(sd.ParameterError, match="UTF-8"):
         sd.Channel.from_csv(path)
-
-
-@pytest.mark.parametrize(
-    ("probability", "message"),
-    [
-        (0.5, "probability = 0.5"),
-        (lambda _x, _y: "half", r"probability\(0, 'a'\)"),
-        (lambda _x, _y: -0.5, r"probability\(0, 'a'\)"),
-        (lambda _x, _y: 0.3, "sum of matrix row 0"),
-    ],
-)
-def test_functions_that_are_no_channel(probability, message):
-    with pytest.raises(sd.ParameterError, match=message):
-        sd.Channel.from_function(probability, inputs=range(2), outputs="ab")
-
-
-def test_laplace_from_scale():
-    assert sd.Laplace.from_scale(0.5) == sd.Laplace(eps0=2.0)
-    made = sd.Laplace.from_scale(2.0, low=-1.0, high=5.0)
-    assert made == sd.Laplace(eps0=3.0, low=-1.0, high=5.0)
-    assert made.variance() == 8.0
-    for arguments in ({"scale": 0.0}, {"scale": 1e-3}, {"scale": 1.0, "low": 2.0}):
-        with pytest.raises(sd.ParameterError):
-            sd.Laplace.from_scale(**arguments)

@@ -9,7 +9,6 @@ from flint import arb
 import shuffledp as sd
 from randomizers.finite import FINITE, outputs
 from shuffledp.mechanism.base import mechanism_class
-from shuffledp.statistics.estimates import Aggregate
 
 CLOSE = 1e-11
 
@@ -102,60 +101,3 @@ def test_bad_reports_are_refused(randomizer):
         randomizer.variance(1.5)
     with pytest.raises(sd.ParameterError, match=r"items\[0\] = -1"):
         randomizer.aggregate(reports, items=[-1])
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        (np.array([0, 5, 9]), r"reports\[1\] = 5: .* \(2 of 3 are refused\)"),
-        (np.array([0, -1]), r"reports\[1\] = -1"),
-        (np.array([0.0, 1.0]), r"reports\[0\] = .*integer type"),
-        (np.array([True]), r"reports\[0\]"),
-        (np.array([[0, 1]]), "reports shape"),
-    ],
-)
-def test_bad_categories_are_refused(bad, message):
-    with pytest.raises(sd.ParameterError, match=message):
-        sd.KRR(k=5, eps0=1.0).aggregate(bad)
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        (np.zeros((3, 1), dtype=np.uint8), r"reports shape = \(3, 1\): wanted \(n, 2\)"),
-        (np.zeros(2, dtype=np.uint8), "reports shape"),
-        (np.zeros((3, 2), dtype=np.int8), "reports type = 'int8'"),
-        (np.array([[0, 0], [0, 1]], dtype=np.uint8), r"last byte of reports\[1\] = 1"),
-    ],
-)
-def test_bad_bits_are_refused(bad, message):
-    with pytest.raises(sd.ParameterError, match=message):
-        sd.RAPPOR(d=9, eps0=1.0).aggregate(bad)
-
-
-def test_few_items_of_a_large_domain():
-    """Without a table of the domain."""
-    for randomizer in (sd.KRR(k=10**9, eps0=25.0), sd.SubsetSelection(d=10**9, eps0=25.0)):
-        reports = randomizer.simulate(np.full(1000, 999_999_999), seed=1)
-        found = randomizer.aggregate(reports, items=[5, 999_999_999, 5])
-        assert found.sums.tolist() == [0.0, (reports == 999_999_999).sum(), 0.0]
-        assert randomizer.aggregate(reports, items=[]).sums.shape == (0,)
-
-
-@pytest.mark.parametrize(
-    "randomizer",
-    [
-        sd.KRR(k=5, eps0=1.0),
-        sd.HadamardResponse(domain=5, eps0=1.0),
-        sd.Channel(matrix=[[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]),
-        sd.Laplace(eps0=1.0),
-    ],
-    ids=repr,
-)
-def test_aggregates_of_something_else_are_refused(randomizer):
-    for shape in ((), (4, 4, 1), (7, 5)):
-        with pytest.raises(sd.ParameterError, match="shape of the aggregate's sums"):
-            randomizer.estimate(Aggregate(10, np.zeros(shape)))
-    first = randomizer.aggregate(randomizer.simulate([0, 1], seed=1))
-    with pytest.raises(sd.ParameterError, match="aggregate"):
-        first + Aggregate(3, np.zeros((9, 9)))

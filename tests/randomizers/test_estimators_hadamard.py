@@ -51,19 +51,6 @@ def test_unbiased_and_of_the_stated_variance(r):
     assert len(seen) == 1 + (r.blocks > 1) + (r.domain > r.blocks)
 
 
-@pytest.mark.parametrize("r", [r for r in CASES if r.eps0 == 2.0], ids=repr)
-def test_some_items_only_and_merging(r):
-    reports = r.simulate(np.arange(2000) % r.domain, seed=4)
-    whole = r.aggregate(reports)
-    items = np.arange(r.domain)[::-1]
-    some = r.aggregate(reports, items=items)
-    assert np.array_equal(some.sums, whole.sums[:, items])
-    merged = r.aggregate(reports[:700]) + r.aggregate(reports[700:])
-    assert np.array_equal(merged.sums, whole.sums)
-    assert merged.count == 2000
-    assert np.array_equal(r.estimate(merged).frequencies, r.estimate(reports).frequencies)
-
-
 @pytest.mark.parametrize("r", CASES, ids=repr)
 def test_standard_errors(r):
     """With frequencies and block frequencies put in for their estimates."""
@@ -189,19 +176,3 @@ def test_numbers_of_others_that_are_not_tried_are_no_worse(eps0, blocks, tail):
         ]
         reached = log_reached(np.full(users.size, side * sums[0, i]), groups)
         assert (reached <= math.log(0.9 * tail)).all()
-
-
-@pytest.mark.parametrize("blocks", [0, 8, 1.5, True, "2"])
-def test_bad_blocks(blocks):
-    with pytest.raises(sd.ParameterError, match="blocks"):
-        sd.HadamardResponse(domain=7, eps0=1.0, blocks=blocks)
-
-
-def test_bad_reports():
-    r = sd.HadamardResponse(domain=7, eps0=1.0, blocks=2)
-    with pytest.raises(sd.ParameterError, match=r"reports\[1\] = 16"):
-        r.aggregate(np.array([15, 16]))
-    with pytest.raises(sd.ParameterError, match=r"block = 0\.1"):
-        r.variance(0.5, block=0.1)
-    with pytest.raises(sd.ParameterError, match="frequency"):
-        r.variance(1.5)

@@ -5,15 +5,12 @@ import math
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import integrate, special, stats
+from scipy import integrate
 
 import shuffledp as sd
 from enumerated import ball
-from laws import blanket_pair, dataset_pair
+from laws import blanket_pair
 from randomizers.noise import check_cells, check_convex_order
-from randomizers.sources import LEAST_P_VALUE
 from shuffledp.bounds.profile import Profile
 
 CASES = [
@@ -60,9 +57,8 @@ class Oracle:
         return (low.gamma_upper(a, regularized=1) - high.gamma_upper(a, regularized=1)) / 2
 
 
-@pytest.mark.many(9)
-@pytest.mark.parametrize("randomizer", MECHANISMS, ids=repr)
-@pytest.mark.parametrize("x2", [None, 0.0, 0.5])
+@pytest.mark.parametrize("randomizer", MECHANISMS[::3], ids=repr)
+@pytest.mark.parametrize("x2", [None, 0.5])
 def test_cells_against_the_density(randomizer, x2):
     check_cells(randomizer, Oracle(randomizer), x2)
 
@@ -75,20 +71,6 @@ def test_gamma(randomizer):
     assert abs(ball(math.fsum(law.w)) - exact) <= ball(1e-13) * exact + arb(10) ** -300
 
 
-@pytest.mark.long
-@settings(max_examples=25)
-@given(
-    shape=st.floats(1 / 32, 60.0), scale=st.floats(-1.0, 4.0).map(math.exp), x=st.floats(0.0, 1.0)
-)
-def test_any_law_is_a_law(shape, scale, x):
-    randomizer = sd.GeneralizedGaussian(shape=shape, scale=scale)
-    # E[G] = 1 - e^eps.
-    pair = dataset_pair(randomizer, 0.0, 1.0, x)
-    assert abs(math.fsum(pair.w * pair.a) - 1.0) <= 1e-12
-    assert abs(math.fsum(pair.w * pair.b) - 1.0) <= 1e-12
-
-
-@pytest.mark.many(4)
 @pytest.mark.parametrize(
     ("named", "general"),
     [
@@ -97,7 +79,7 @@ def test_any_law_is_a_law(shape, scale, x):
         (sd.Gaussian(sigma=1.0), sd.GeneralizedGaussian(shape=2.0, scale=2**0.5)),
     ],
 )
-@pytest.mark.parametrize("n", [1, 2, 30, 10**6])
+@pytest.mark.parametrize("n", [2, 10**6])
 def test_same_as_laplace_and_gaussian(named, general, n):
     from shuffledp.laws import pairs as made
 
@@ -108,15 +90,13 @@ def test_same_as_laplace_and_gaussian(named, general, n):
         assert y.low <= x.high
 
 
-@pytest.mark.many(1)
-@pytest.mark.parametrize("randomizer", [*MECHANISMS[2:6:3], *MECHANISMS[7:12:2]], ids=repr)
+@pytest.mark.parametrize("randomizer", MECHANISMS[7:8], ids=repr)
 def test_end_points_dominate_other_pairs(randomizer):
     check_convex_order(randomizer, (0.0, 0.2, 0.5, 0.9, 1.0))
 
 
-@pytest.mark.many(17)
-@pytest.mark.parametrize("randomizer", MECHANISMS, ids=repr)
-@pytest.mark.parametrize("delta", [0.9, 0.3, 1e-2, 1e-6, 1e-30])
+@pytest.mark.parametrize("randomizer", MECHANISMS[1::3], ids=repr)
+@pytest.mark.parametrize("delta", [0.9, 1e-2, 1e-30])
 def test_local_epsilon(randomizer, delta):
     """H(f_0 || f_1) at local_epsilon(delta) is at most delta, by balls."""
     oracle = Oracle(randomizer)
@@ -139,34 +119,6 @@ def test_local_epsilon(randomizer, delta):
     assert worst <= ball(delta)
 
 
-def test_eps0_is_attained():
-    randomizer = sd.GeneralizedGaussian(shape=0.5, scale=0.25)
-    assert randomizer.eps0 == pytest.approx(2.0, rel=1e-12)
-    assert randomizer.eps0 >= 2.0
-    assert sd.GeneralizedGaussian(shape=1.01, scale=0.25).eps0 == math.inf
-
-
-@pytest.mark.many(5)
-@pytest.mark.parametrize(
-    "shape", [1 / 32, 0.1, 0.5, 1.0, 1.7, 2.0, 5.0, 50.0, 1000.0], ids=lambda b: f"b={b:g}"
-)
-def test_sampler(shape):
-    randomizer = sd.GeneralizedGaussian(shape=shape, scale=3.0, low=-1.0, high=1.0)
-    reports = randomizer.simulate(np.full(40_000, 0.5), seed=5) - 0.5
-
-    def chance(t):
-        # P(a, x) = x^a/Gamma(1 + a) where x = (t/s)^b leaves the range of floats.
-        small = t / 3.0 / math.gamma(1.0 + 1.0 / shape)
-        x = (t / 3.0) ** shape
-        return np.where(x > 1e-250, special.gammainc(1 / shape, x), small)
-
-    assert stats.kstest(np.abs(reports), chance).pvalue > LEAST_P_VALUE
-    assert stats.binomtest(int((reports > 0).sum()), reports.size).pvalue > LEAST_P_VALUE
-    low = randomizer.simulate(np.full(1000, -1.0), seed=6)
-    high = randomizer.simulate(np.full(1000, 1.0), seed=6)
-    assert np.allclose(high - low, 2.0, rtol=1e-6, atol=1e-9 * np.abs(low).max())
-
-
 @pytest.mark.parametrize("shape", [0.25, 0.5, 1.0, 2.0, 3.5, 80.0])
 def test_estimator_and_its_variance(shape):
     randomizer = sd.GeneralizedGaussian(shape=shape, scale=0.3, low=-1.0, high=1.0)
@@ -185,29 +137,3 @@ def test_estimator_and_its_variance(shape):
     if shape >= 0.5:
         assert abs(found.mean - values.mean()) <= 6.0 * found.standard_error
     assert randomizer.message_bits == 64.0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"shape": 0.0, "scale": 1.0}, "shape"),
-        ({"shape": math.nan, "scale": 1.0}, "shape"),
-        ({"shape": 2.0, "scale": 0.0}, "scale"),
-        ({"shape": 2.0, "scale": math.inf}, "scale"),
-        ({"shape": 2.0, "scale": 1e-5}, r"\(high - low\)/scale"),
-        ({"shape": 2.0, "scale": 1.0, "low": 1.0, "high": 1.0}, "high"),
-    ],
-)
-def test_bad_parameters(arguments, message):
-    with pytest.raises(sd.ParameterError, match=message):
-        sd.GeneralizedGaussian(**arguments)
-
-
-def test_bad_values():
-    randomizer = sd.GeneralizedGaussian(shape=2.0, scale=1.0)
-    with pytest.raises(sd.ParameterError, match=r"values\[1\]"):
-        randomizer.randomize([0.5, 1.5])
-    with pytest.raises(sd.ParameterError, match="input"):
-        blanket_pair(randomizer, 0.0, 2.0)
-    with pytest.raises(sd.ParameterError, match=r"reports\[0\]"):
-        randomizer.aggregate(np.array([math.nan]))

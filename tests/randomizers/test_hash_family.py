@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +12,6 @@ import shuffledp as sd
 from enumerated import ball, positive_part
 from laws import law_of
 from randomizers import definitions
-from shuffledp.randomizers.values import smallest_type
-from shuffledp.randomness import SeededSource
 
 FAMILIES = [(2, 2), (3, 2), (4, 2), (5, 2), (9, 2), (3, 3), (4, 3), (5, 4), (7, 6), (4, 9)]
 
@@ -44,9 +41,8 @@ def test_one_report_hits_the_whole_domain(domain, l):
     assert m <= domain - 1
 
 
-@pytest.mark.many(7)
-@pytest.mark.parametrize("eps0", [0.05, 1.0, 3.3, 30.0])
-@pytest.mark.parametrize(("domain", "l"), FAMILIES)
+@pytest.mark.parametrize("eps0", [0.05, 3.3])
+@pytest.mark.parametrize(("domain", "l"), FAMILIES[2::3])
 def test_masses_are_those_of_the_law(domain, l, eps0):
     """Joint law of up to three inputs, blanket aside, within the error the law states."""
     rows = definitions.hash_family(domain, l, eps0)
@@ -114,52 +110,6 @@ def test_those_masses_are_the_family_s(domain, l):
 
 
 @pytest.mark.parametrize(
-    ("domain", "l"), [(2, 10**15), (10**9, 2), (1000, 300), (3, 256), (2**20, 10**13)]
-)
-def test_support_counts_of_chosen_items_by_hand(domain, l):
-    """Python integers against the vectorised hash, for the largest parameters too."""
-    randomizer = sd.LocalHash(domain=domain, l=l, eps0=40.0)
-    assert randomizer.message_bits == pytest.approx(
-        ((domain - 1).bit_length() + 1) * math.log2(l), rel=1e-15
-    )
-    values = np.arange(50) * 7919 % domain
-    reports = randomizer.simulate(values, seed=1)
-    assert reports.dtype == smallest_type(l)
-    items = [int(x) for x in dict.fromkeys(values)][:5]
-    wanted = [
-        sum(
-            sum(int(v) for j, v in enumerate(row[:-1]) if x >> j & 1) % l == int(row[-1])
-            for row in reports
-        )
-        for x in items
-    ]
-    assert sum(wanted) > 0
-    assert randomizer.aggregate(reports, items=items).sums.tolist() == wanted
-
-
-@pytest.mark.parametrize(("domain", "l"), [(1500, 2), (2049, 7), (1025, 129), (37, 256)])
-def test_tables_of_hash_values_agree_with_single_items(domain, l):
-    randomizer = sd.LocalHash(domain=domain, l=l, eps0=1.0)
-    reports = randomizer.simulate(SeededSource(1).uniform(domain, 300), seed=2)
-    every = randomizer.aggregate(reports).sums
-    items = np.unique(np.concatenate([np.arange(0, domain, 97), [domain - 1, domain // 2]]))
-    assert np.array_equal(every[items], randomizer.aggregate(reports, items=items).sums)
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        (np.zeros((2, 3), dtype=np.uint8), r"reports shape = \(2, 3\): wanted \(n, 4\)"),
-        (np.zeros((2, 4)), "reports type = 'float64'"),
-        (np.array([[0, 0, 0, 1], [0, 3, 0, 0]]), r"reports\[1\] = \[0, 3, 0, 0\]: wanted numbers"),
-    ],
-)
-def test_bad_reports_are_refused(bad, message):
-    with pytest.raises(sd.ParameterError, match=message):
-        sd.LocalHash(domain=5, l=3, eps0=1.0).aggregate(bad)
-
-
-@pytest.mark.parametrize(
     ("domain", "l"), [(2, 2), (300, 3), (1000, 130), (700, 300), (600, 70_000), (513, 2**40)]
 )
 def test_supports_are_counted_as_defined(domain, l):
@@ -180,12 +130,3 @@ def test_supports_are_counted_as_defined(domain, l):
     assert np.array_equal(mechanism.aggregate(reports, items=some).sums, wanted[some])
     assert mechanism.aggregate(reports, items=np.zeros(0, dtype=np.int64)).sums.size == 0
     assert not mechanism.aggregate(reports[:0]).sums.any()
-
-
-def test_many_items_and_rows_are_counted_in_seconds():
-    """A tenth of 100,000 by 100,000, which took 61 s."""
-    mechanism = sd.OLH(domain=100_000, eps0=4.0)
-    reports = mechanism.simulate(np.arange(10_000), seed=1)
-    start = time.process_time()
-    mechanism.aggregate(reports)
-    assert time.process_time() - start < 3.0

@@ -1,19 +1,12 @@
 """Hierarchy: law, bounds, ranges by enumeration of all reports, consistency by least squares."""
 
 import itertools
-import json
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import shuffledp as sd
-from laws import law_of
-from randomizers import composed_cases as cases
-from randomizers.test_joint import response
-from shuffledp.arithmetic.balls import ctx
-from shuffledp.laws.pairs import blanket_pair
 from shuffledp.randomizers.tree import Tree
 from shuffledp.statistics.estimates import joined
 
@@ -33,38 +26,6 @@ def test_levels(domain, branching, sizes):
             assert below // branching == above
     first, last = mechanism.part_inputs(0), mechanism.part_inputs(domain - 1)
     assert all(a != b for a, b in zip(first, last, strict=True))
-
-
-def test_pair_is_that_of_the_parallel_mechanism():
-    mechanism = sd.Hierarchy(domain=9, branching=3, eps0=1.0, base="k-rr")
-    parallel = sd.Parallel([sd.KRR(k=3, eps0=1.0), sd.KRR(k=9, eps0=1.0)], weights=[0.5, 0.5])
-    for epsilon in (0.0, 0.2):
-        with ctx.workprec(100):
-            one = blanket_pair(mechanism, 0, 8, n=50).in_floats(epsilon)
-            two = blanket_pair(parallel, (0, 0), (2, 8), n=50).in_floats(epsilon)
-        assert sorted(one.masses) == pytest.approx(sorted(two.masses), rel=1e-14)
-        assert sorted(one.gains) == pytest.approx(sorted(two.gains), rel=1e-13, abs=1e-15)
-    law = law_of(mechanism, (0, 8))
-    assert law.mass.sum(axis=1) == pytest.approx(1.0, abs=1e-14)
-
-
-def test_values_in_different_top_nodes_are_the_worst_pair():
-    """Every ordered pair of a tree of response mechanisms, exactly."""
-    tree = Tree(4, 2)
-    rows = {}
-    for x in range(4):
-        levels = [
-            response(size, 3)[x // w] for size, w in zip(tree.sizes, tree.widths, strict=True)
-        ]
-        rows[x] = [p / 2 for level in levels for p in level]
-    for n, alpha in ((1, Fraction(2)), (2, Fraction(3, 2)), (3, Fraction(9, 8))):
-        values = {
-            pair: cases.blanket_delta(rows, *pair, n, alpha)
-            for pair in itertools.permutations(range(4), 2)
-        }
-        assert values[0, 3] == max(values.values())
-        assert values[0, 3] == values[3, 0]
-        assert values[0, 1] <= values[0, 3]
 
 
 @pytest.mark.parametrize("base", ["k-rr", "rappor", "oue", "blh", "olh"])
@@ -132,7 +93,6 @@ def outputs(part, node):
                 yield p, np.array([[*a, z]], dtype=np.uint8)
 
 
-@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("base", "domain", "values", "ranges"),
     [
@@ -198,43 +158,6 @@ def test_errors_are_honest():
     assert found.range(9, 9).value == 0.0
 
 
-def test_tables_and_back():
-    mechanism = sd.Hierarchy(domain=100, eps0=1.0)
-    assert sd.randomizer_from_dict(json.loads(json.dumps(mechanism.to_dict()))) == mechanism
-    nested = sd.Joint([mechanism, sd.BinaryRR(eps0=1.0)])
-    assert nested.worst_pairs().pairs == (((0, 0), (99, 1)),)
-    assert sd.shuffle(nested, n=1000, rtol=1e-3).epsilon(delta=1e-5).upper < nested.eps0
-    assert mechanism.message_bits > 100
-    assert mechanism.variance() > 0.0
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: sd.Hierarchy(domain=1, eps0=1.0), "domain = 1"),
-        (lambda: sd.Hierarchy(domain=9, eps0=1.0, branching=1), "branching = 1"),
-        (lambda: sd.Hierarchy(domain=9, eps0=1.0, base="laplace"), "base = 'laplace'"),
-        (lambda: sd.Hierarchy(domain=9, eps0=0.0), "eps0 = 0.0"),
-        (lambda: sd.Hierarchy(domain=9, eps0=1.0).simulate([9], seed=1), r"values\[0\] = 9"),
-        (lambda: law_of(sd.Hierarchy(domain=9, eps0=1.0), (0, 9)), "input = 9"),
-        (lambda: few().estimate(few().simulate([1], seed=1)), "at least one at every level"),
-        (lambda: many().range(5, 3), "high = 3"),
-        (lambda: many().range(0, 10), "high = 10"),
-    ],
-)
-def test_bad_input(call, message):
-    with pytest.raises(sd.ParameterError, match=message):
-        call()
-
-
-def few():
-    return sd.Hierarchy(domain=9, branching=2, eps0=1.0)
-
-
-def many():
-    return few().estimate(few().simulate([1] * 100, seed=1))
-
-
 @pytest.mark.parametrize(("domain", "branching"), [(8, 2), (32, 4), (2048, 4), (64, 4), (3, 2)])
 def test_others_are_apart_from_the_victim_at_every_level_but_one(domain, branching):
     """With two nodes at the top the lower end rested on all others being with the victim."""
@@ -246,8 +169,3 @@ def test_others_are_apart_from_the_victim_at_every_level_but_one(domain, branchi
     assert min(shared) == (mechanism.tree.sizes[0] == 2)
     bound = sd.shuffle(mechanism, n=10_000, rtol=1e-3).epsilon(delta=1e-6)
     assert bound.upper <= 1.2 * bound.lower
-
-
-def test_two_values_have_no_third():
-    mechanism = sd.Hierarchy(domain=2, branching=2, eps0=2.0, base="oue")
-    assert mechanism.datasets() == ((0, 1, 0), (0, 1, 1))

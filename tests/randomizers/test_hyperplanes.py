@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from enumerated import exponential, worst_delta
-from laws import finite_law, others_of
+from laws import others_of
 from randomizers import definitions
 from randomizers.checks import (
-    assert_bracket,
     rational_exponential,
 )
 from shuffledp.randomizers import field
@@ -73,47 +71,6 @@ def test_all_ordered_pairs_have_one_law_and_every_triple_one_of_those_named(kind
     # And each of them is needed: no two are the same.
     assert all(a != b for a, b in itertools.combinations(named, 2))
     assert {x2 for *_, x2 in made.datasets()} == set(others)
-
-
-BRACKETS = [
-    (sd.PIRAPPOR, 3, 2, (1, 2, 3)),
-    (sd.PIRAPPOR, 4, 2, (2,)),
-    (sd.PIRAPPOR, 3, 3, (2,)),
-    (sd.PIRAPPOR, 5, 5, (2,)),
-    (sd.ProjectiveGeometry, 3, 2, (1, 2, 3, 4)),
-    (sd.ProjectiveGeometry, 7, 2, (2,)),
-    (sd.ProjectiveGeometry, 4, 2, (3,)),
-    (sd.ProjectiveGeometry, 4, 3, (3,)),
-    (sd.ProjectiveGeometry, 6, 5, (2,)),
-]
-
-
-@pytest.mark.parametrize("case", BRACKETS, ids=str)
-def test_brackets_hold_all_neighbouring_data_sets(case):
-    kind, domain, q, counts = case
-    made = kind(domain=domain, eps0=EPS0, q=q)
-    assert_bracket(made, rows_of(kind, domain, q), counts, (0.0, 0.2, 0.7))
-
-
-@pytest.mark.parametrize("case", BRACKETS, ids=str)
-def test_label_stealing_is_above_all_neighbouring_data_sets(case):
-    kind, domain, q, counts = case
-    rows = rows_of(kind, domain, q)
-    made = kind(domain=domain, eps0=EPS0, q=q)
-    for n in counts[-1:]:
-        for epsilon in (0.1, 0.5):
-            low, _ = exponential(epsilon)
-            (exact,) = worst_delta(rows, n, [low])
-            bound = sd.shuffle(made, n=n).delta(epsilon=epsilon, analysis="label-stealing")
-            assert Fraction(bound.upper) >= exact * (1 - Fraction(1, 10**25))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_label_stealing_of_many_users_is_sharp_and_no_worse_for_dependent_others(kind):
-    """Both ends meet within a few per cent, among 3,000 users who may hold any third input."""
-    account = sd.shuffle(kind(domain=50, eps0=3.0, q=5), n=3000)
-    bound = account.epsilon(delta=1e-4, analysis="label-stealing")
-    assert bound.lower <= bound.upper <= 1.1 * account.epsilon(delta=1e-4).lower
 
 
 def every_report(kind, domain, q):
@@ -202,9 +159,8 @@ def test_what_is_drawn_has_the_law_declared(kind, domain, q):
         assert law == row
 
 
-@pytest.mark.many(3)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("eps0", [0.3, 2.0, 5.0, 8.0])
+@pytest.mark.parametrize("eps0", [2.0, 8.0])
 def test_large_domains_are_decoded_item_by_item_alike(kind, eps0):
     """Sums of all items of a large domain against those of some, counted one by one."""
     made = kind(domain=30_000 if eps0 < 8.0 else 3000, eps0=eps0)
@@ -267,50 +223,6 @@ def test_default_fields_are_near_the_growth_and_have_the_least_variance():
     assert sd.ProjectiveGeometry(domain=30, eps0=300.0).q == 29
 
 
-def test_message_sizes():
-    assert sd.PIRAPPOR(domain=100, q=7, eps0=2.0).message_bits == pytest.approx(4 * math.log2(7))
-    assert sd.ProjectiveGeometry(domain=100, q=7, eps0=2.0).message_bits == math.log2(400)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("q", [1, 4, 6, 9, 2**30, 2.5, True, 2**31, 46337 * 46327])
-def test_fields_that_are_none_are_refused(kind, q):
-    with pytest.raises(sd.ParameterError, match=r"^q = "):
-        kind(domain=10, eps0=1.0, q=q)
-
-
-@pytest.mark.parametrize(
-    ("made", "bad"),
-    [
-        (sd.PIRAPPOR(domain=9, q=3, eps0=1.0), [[0, 1, 3]]),
-        (sd.PIRAPPOR(domain=9, q=3, eps0=1.0), [[0, 1]]),
-        (sd.ProjectiveGeometry(domain=9, q=3, eps0=1.0), [13]),
-        (sd.ProjectiveGeometry(domain=9, q=3, eps0=1.0), [-1]),
-    ],
-)
-def test_reports_outside_the_message_space_are_refused(made, bad):
-    with pytest.raises(sd.ParameterError, match="report"):
-        made.aggregate(np.array(bad))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"domain": 10**9 + 1},
-        {"domain": 1},
-        *({"q": q} for q in (4, 6, 1, 2**31, 2**31 + 11, 46337 * 46327)),
-    ],
-)
-def test_the_verifier_refuses_what_the_class_refuses(kind, wrong):
-    table = kind(domain=10, eps0=1.0, q=3).to_dict() | wrong
-    (key,) = wrong
-    with pytest.raises(sd.ParameterError, match=f"^{key} = "):
-        finite_law(table, (0, 1))
-    with pytest.raises(sd.ParameterError, match=f"^{key} = "):
-        kind(**{k: v for k, v in table.items() if k != "name"})
-
-
 def test_the_verifier_s_third_inputs_are_those_of_the_domain():
     """0 and 1; 2 is on their line if that has three points, the next one is off it."""
     for name, off in (("pi-rappor", 3), ("projective-geometry", 4)):
@@ -329,11 +241,3 @@ def test_prime_numbers():
     assert field.primes_beside(1.5) == (2,)
     assert field.primes_beside(8.4) == field.primes_beside(10.5) == (7, 11)
     assert field.primes_beside(1e300) == (field.LARGEST,)
-
-
-@pytest.mark.parametrize("q", [2, 3, 5, 53, 1009, 1048573])
-def test_tables_are_the_largest_within_the_bound(q):
-    for m, count in itertools.product((1, 2, 5, 25), (1, q - 1, q, q**2, 10**9)):
-        r = field._low_digits(q, m, count)
-        fits = [j for j in range(1, m + 1) if q ** (j + 1) <= 1 << 20 and q**j <= count]
-        assert r == max(fits, default=0)

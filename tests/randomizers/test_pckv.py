@@ -1,6 +1,5 @@
 """PCKV-GRR from its published steps: sample a pair, round its value, keep or replace both."""
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -8,19 +7,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from enumerated import positive_part
-from laws import law_of
-from randomizers.checks import (
-    assert_bracket,
-    assert_law,
-    assert_private,
-    columns,
-    rational_exponential,
-)
 from randomizers.sources import LEAST_P_VALUE, fits
-
-EPS0 = [1e-3, 1.0, 4.0, 300.0]
-SIZES = [(1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (4, 2), (7, 3)]
 
 
 def row(pairs, domain, s, grow, *, padding=False):
@@ -40,73 +27,6 @@ def row(pairs, domain, s, grow, *, padding=False):
                     q = (a * (p if v == sign else 1 - p)) if k == key else b / 2
                     law[2 * k + (v > 0)] += chance * q
     return law
-
-
-def users(domain, s, *, values=(-1, 1), padding=False):
-    sizes = range(s + 1) if padding else [s]
-    for size in sizes:
-        for keys in itertools.combinations(range(domain), size):
-            for v in itertools.product(values, repeat=size):
-                yield list(zip(keys, v, strict=True))
-
-
-@pytest.mark.many(11)
-@pytest.mark.parametrize("padding", [False, True])
-@pytest.mark.parametrize(("domain", "s"), SIZES)
-@pytest.mark.parametrize("eps0", EPS0)
-def test_law_is_the_definition(domain, s, eps0, padding):
-    grow = rational_exponential(eps0)
-    named = [[(k, 1) for k in range(s)], [(k, -1) for k in range(s)]]
-    named.append([] if padding else [(k, 1) for k in range(domain - s, domain)])
-    # The blanket over everything a user may hold, values inside the interval too.
-    more = itertools.islice(users(domain, s, values=(-1, 1, 0), padding=padding), 100)
-    rows = [row(u, domain, s, grow, padding=padding) for u in [*named, *more]]
-    assert all(sum(r) == 1 for r in rows)
-    assert_private(rows, eps0)
-    randomizer = sd.PCKVGRR(domain=domain, s=s, eps0=eps0, padding=padding)
-    for inputs in [(0, 1), (1, 0), (0, 1, 2), (0, 1, 1), (2, 0)]:
-        if eps0 == 1e-3:
-            law = law_of(randomizer, inputs)
-            truth = sum(b for b, _ in columns(rows, inputs))
-            assert law.blanket.sum() == pytest.approx(float(truth), rel=1e-13)
-            continue
-        assert_law(law_of(randomizer, inputs), columns(rows, inputs))
-
-
-@pytest.mark.parametrize(("domain", "s", "padding"), [(2, 1, False), (3, 2, False), (2, 2, True)])
-def test_opposite_values_are_the_worst_pair(domain, s, padding):
-    grow, alpha = Fraction(4), Fraction(3, 2)
-    held = [[(k, 1) for k in range(s)], [(k, -1) for k in range(s)]]
-    held += list(users(domain, s, values=(-1, 1, Fraction(1, 3)), padding=padding))
-    rows = [row(u, domain, s, grow, padding=padding) for u in held]
-    found = []
-    for x0, x1 in itertools.permutations(range(len(held)), 2):
-        gains = {}
-        for floor, (p, q) in columns(rows, (x0, x1)):
-            gain = (p - alpha * q) / floor
-            gains[gain] = gains.get(gain, 0) + floor
-        found.append(positive_part([(b, g) for g, b in gains.items()], 2))
-    assert max(found) == found[0]
-
-
-@pytest.mark.parametrize(("domain", "s", "padding"), [(2, 1, False), (3, 2, False), (1, 1, True)])
-def test_bracket_by_enumeration(domain, s, padding):
-    grow = rational_exponential(1.3)
-    rows = [row(u, domain, s, grow, padding=padding) for u in users(domain, s, padding=padding)]
-    randomizer = sd.PCKVGRR(domain=domain, s=s, eps0=1.3, padding=padding)
-    assert_bracket(randomizer, rows, (1, 2), (0.0, 0.3, 0.9))
-
-
-def test_formula_of_the_pair():
-    """m10 = s/Z and m11 = (2d - 2s)/Z with Z = s e^eps0 + 2d - s."""
-    law = law_of(sd.PCKVGRR(domain=50, s=4, eps0=2.0), (0, 1))
-    total = 4 * math.e**2 + 100 - 4
-    assert sorted(law.blanket) == pytest.approx([4 / total, 4 / total, 92 / total], rel=1e-13)
-
-
-def test_bracket_is_narrow():
-    bound = sd.shuffle(sd.PCKVGRR(domain=50, s=4, eps0=3.0), n=10**5).epsilon(delta=1e-8)
-    assert bound.upper <= bound.lower * 1.01
 
 
 @pytest.mark.parametrize("padding", [False, True])
@@ -160,35 +80,3 @@ def test_estimates():
     assert sums.standard_error[0] == pytest.approx(first, rel=1e-12)
     some = randomizer.estimate(randomizer.aggregate(reports, items=[4, 0]))
     assert np.array_equal(some.frequencies, found.frequencies[[4, 0]])
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([[0, 1]], "values shape"),
-        ([[[0, 1.0]]], "values shape"),
-        ([[[0, 1.0], [0, -1.0]]], r"keys of values\[0\]"),
-        ([[[0, 1.0], [5, 0.0]]], r"values\[0, 1\] = \[5.0, 0.0\]"),
-        ([[[0, 1.0], [1, 1.5]]], r"values\[0, 1\]"),
-        ([[[0, 1.0], [-1, 0.0]]], r"values\[0, 1\]"),
-        ([[[0, 1.0], [1, float("nan")]]], r"values\[0, 1\]"),
-        ([[["a", 1.0], [1, 0.0]]], "values = "),
-    ],
-)
-def test_bad_values(values, message):
-    with pytest.raises(sd.ParameterError, match=message):
-        sd.PCKVGRR(domain=5, s=2, eps0=1.0).randomize(values)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ({"domain": 2, "s": 3, "eps0": 1.0}, "s = 3"),
-        ({"domain": 0, "s": 1, "eps0": 1.0}, "domain = 0"),
-        ({"domain": 2, "s": 1, "eps0": 301.0}, "eps0"),
-        ({"domain": 2, "s": 1, "eps0": 1.0, "padding": 1}, "padding"),
-    ],
-)
-def test_bad_parameters(arguments, name):
-    with pytest.raises(sd.ParameterError, match=name):
-        sd.PCKVGRR(**arguments)

@@ -11,48 +11,15 @@ from flint import acb, arb
 from scipy import stats
 
 import shuffledp as sd
-from enumerated import ball, positive_part
-from laws import blanket_pair, law_of
+from enumerated import ball
+from laws import law_of
 from randomizers.checks import (
-    assert_bracket,
     assert_law,
-    assert_private,
-    columns,
     rational_exponential,
 )
 from randomizers.sources import LEAST_P_VALUE, fits
 from shuffledp.ball.caps import orthogonal_overlap
 from shuffledp.randomizers.privunit import height
-
-SHARES = [0.01, 0.2, 0.25, 0.3, 0.4, 0.5, 0.55, 0.7, 0.75, 0.9]
-TURNS = [Fraction(j, 4) for j in range(4)]
-
-
-def circle(c, grow, inputs):
-    """d = 2 from the definition: arcs between all ends of all caps, inputs in turns."""
-    half = Fraction(c) / 2
-    cuts = sorted({(x + s * half) % 1 for x in inputs for s in (1, -1)})
-    total = grow * Fraction(c) + 1 - Fraction(c)
-    rows = [[] for _ in inputs]
-    for left, right in zip(cuts, [*cuts[1:], cuts[0] + 1], strict=True):
-        middle = (left + right) / 2
-        for row, x in zip(rows, inputs, strict=True):
-            away = abs((middle - x + Fraction(1, 2)) % 1 - Fraction(1, 2))
-            row.append((right - left) * (grow if away < half else 1) / total)
-    return rows
-
-
-@pytest.mark.many(20)
-@pytest.mark.parametrize("c", SHARES)
-@pytest.mark.parametrize("eps0", [1e-3, 1.0, 8.0, 300.0])
-def test_law_on_the_circle(c, eps0):
-    grow = rational_exponential(eps0)
-    randomizer = sd.PrivUnit(d=2, c=c, eps0=eps0)
-    # The blanket is over many more inputs than those that have a name.
-    rows = circle(c, grow, [*TURNS, *(Fraction(j, 13) for j in range(1, 13))])
-    for inputs in [(0, 2), (2, 0), (1, 3), (0, 2, 1), (0, 2, 2), (3, 0), (0, 0, 1), (0, 1, 2, 3)]:
-        assert_law(law_of(randomizer, inputs), columns(rows, inputs))
-    assert_private(rows, eps0)
 
 
 def exact_overlap(c, d):
@@ -130,32 +97,6 @@ def test_law_above_the_circle(d, c):
         assert_law(law, [(b, [m[x] for x in inputs]) for b, m in truth if b])
 
 
-@pytest.mark.parametrize("c", [0.1, 0.4, 0.5, 0.6, 0.8])
-def test_bracket_by_enumeration(c):
-    grow = rational_exponential(1.5)
-    rows = circle(c, grow, TURNS)
-    assert_bracket(sd.PrivUnit(d=2, c=c, eps0=1.5), rows, (1, 2, 3), (0.0, 0.3, 1.0))
-
-
-@pytest.mark.parametrize("c", [0.2, 0.5, 0.7])
-def test_antipodal_pair_is_the_worst(c):
-    """All angles in 24ths of a turn, exactly."""
-    grow = rational_exponential(1.0)
-    inputs = [Fraction(j, 24) for j in range(13)]
-    rows = circle(c, grow, [*inputs, *(x + Fraction(1, 2) for x in inputs[1:-1])])
-    alpha = Fraction(5, 4)
-    values = []
-    for x1 in range(1, 13):
-        gains = {}
-        for floor, (p, q) in columns(rows, (0, x1)):
-            gain = (p - alpha * q) / floor if floor else Fraction(0)
-            gains[gain] = gains.get(gain, 0) + floor
-        values.append(positive_part([(w, g) for g, w in gains.items()], 3))
-    assert max(values) == values[-1]
-    pair = blanket_pair(sd.PrivUnit(d=2, c=c, eps0=1.0), 0, 2, n=3)
-    assert pair.w.sum() == pytest.approx(1 / (math.e * c + 1 - c), rel=1e-12)
-
-
 @pytest.mark.parametrize(("d", "c"), [(2, 0.3), (3, 0.5), (7, 0.8), (50, 0.05)])
 def test_sampler(d, c):
     """Place along x by Kolmogorov-Smirnov, side of the cap and quarters by chi-square."""
@@ -214,42 +155,9 @@ def test_unbiased_and_variance_by_quadrature(d, c, eps0):
     assert along + (d - 1) * across == pytest.approx(randomizer.total_variance, rel=1e-9)
 
 
-def test_estimate():
-    randomizer = sd.PrivUnit(d=3, c=0.3, eps0=1.0)
-    reports = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.8], [0.0, -1.0, 0.0]])
-    found = randomizer.estimate(reports)
-    m = randomizer.shrinkage
-    assert np.allclose(found.mean, np.array([1.0, -0.4, 0.8]) / 3 / m)
-    assert np.allclose(found.standard_error, math.sqrt(randomizer.variance() / 3))
-    parts = randomizer.aggregate(reports[:1]) + randomizer.aggregate(reports[1:])
-    assert np.allclose(randomizer.estimate(parts).mean, found.mean)
-    assert randomizer.message_bits == 192
-
-
 @pytest.mark.parametrize("eps0", [0.5, 2.0, 6.0])
 @pytest.mark.parametrize("d", [2, 3, 16, 300])
 def test_best_cap(d, eps0):
     best = sd.PrivUnit.best(d=d, eps0=eps0)
     for c in np.geomspace(1e-4, 0.9, 60):
         assert best.total_variance <= sd.PrivUnit(d=d, c=c, eps0=eps0).total_variance * (1 + 1e-6)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([[1.0, 0.0]], "values shape"),
-        ([1.0, 0.0, 0.0], "values shape"),
-        ([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]], r"length of values\[1\] = 1.41"),
-        ([[float("nan"), 0.0, 0.0]], r"values\[0\] = .*nan.*finite numbers"),
-        ([["a", "b", "c"]], "values = "),
-    ],
-)
-def test_bad_values(values, message):
-    with pytest.raises(sd.ParameterError, match=message):
-        sd.PrivUnit(d=3, c=0.3, eps0=1.0).randomize(values)
-
-
-@pytest.mark.parametrize("bad", [{"d": 1}, {"c": 0.0}, {"c": 1.0}, {"eps0": 0.0}, {"d": 2.5}])
-def test_bad_parameters(bad):
-    with pytest.raises(sd.ParameterError, match=next(iter(bad))):
-        sd.PrivUnit(**{"d": 3, "c": 0.3, "eps0": 1.0, **bad})

@@ -104,22 +104,6 @@ def test_standard_errors_are_unbiased():
     assert stated == pytest.approx(square - mean**2, rel=1e-9)
 
 
-def test_weights_are_those_of_known_mechanisms():
-    """k-RR and RAPPOR as channels: no worse a variance than their own estimators."""
-    e = math.exp(1.0)
-    rows = [[e / (e + 3) if x == y else 1 / (e + 3) for y in range(4)] for x in range(4)]
-    own = sd.KRR(k=4, eps0=1.0)
-    for f in (0.0, 0.5, 1.0):
-        assert sd.Channel(matrix=rows).variance(f) == pytest.approx(own.variance(f), rel=1e-9)
-    flip = 1 / (math.exp(0.5) + 1)
-    bits = [[int(b) for b in f"{y:03b}"] for y in range(8)]
-    rows = [
-        [math.prod(1 - flip if (i == x) == b else flip for i, b in enumerate(y)) for y in bits]
-        for x in range(3)
-    ]
-    assert sd.Channel(matrix=rows).variance() <= sd.RAPPOR(d=3, eps0=1.0).variance() * (1 + 1e-9)
-
-
 @pytest.mark.parametrize(
     "matrix",
     [
@@ -136,31 +120,3 @@ def test_no_estimator_where_rows_are_dependent(matrix):
     for call in (lambda: channel.estimate(reports), channel.variance):
         with pytest.raises(sd.NotCertified, match="linearly dependent"):
             call()
-
-
-def test_aggregates_merge_and_bad_input():
-    channel = sd.Channel(matrix=MATRICES[4])
-    reports = channel.simulate(np.arange(1000) % 3, seed=2)
-    merged = channel.aggregate(reports[:10]) + channel.aggregate(reports[10:])
-    assert np.array_equal(merged.sums, channel.aggregate(reports).sums)
-    assert channel.message_bits == math.log2(3)
-    with pytest.raises(sd.ParameterError, match=r"values\[1\] = 3"):
-        channel.randomize([0, 3])
-    with pytest.raises(sd.ParameterError, match=r"reports\[1\] = 4"):
-        channel.aggregate(np.array([0, 4]))
-    with pytest.raises(sd.ParameterError, match="at least one report"):
-        channel.estimate(reports[:0])
-    with pytest.raises(sd.ParameterError, match="frequency"):
-        channel.variance(-0.1)
-
-
-def test_a_large_channel_runs():
-    matrix = np.random.default_rng(3).dirichlet(np.ones(400), 60)
-    channel = sd.Channel(matrix=matrix.tolist())
-    values = np.arange(100_000) % 60
-    reports = channel.simulate(values, seed=1)
-    assert reports.dtype == np.uint16
-    found = channel.estimate(reports)
-    truth = np.bincount(values) / len(values)
-    errors = np.abs(found.frequencies - truth) / found.standard_errors
-    assert errors.max() < 6.0

@@ -38,13 +38,12 @@ def law_of(r, x):
     return stats.norm(loc=x, scale=r.sigma)
 
 
-@pytest.mark.many(5)
 @pytest.mark.parametrize("r", MECHANISMS, ids=repr)
 def test_reports_have_the_law(r):
     places = (0.0, 1.0) if getattr(r, "binary", False) else (0.0, 0.37, 1.0)
     for i, place in enumerate(places):
         x = r.low + place * (r.high - r.low)
-        reports = r.simulate(np.full(50_000, x), seed=i)
+        reports = r.simulate(np.full(20_000, x), seed=i)
         assert reports.dtype == np.float64
         assert stats.kstest(reports, law_of(r, x).cdf).pvalue > LEAST_P_VALUE
         off = law_of(r, x + 0.05 * law_of(r, x).std())
@@ -63,16 +62,6 @@ def test_estimates_are_within_their_errors(r):
     noise_of = reports - values
     kurtosis = 6.0 if isinstance(r, sd.Laplace) else 3.0
     assert abs(np.mean(noise_of**2) / r.variance() - 1.0) < 5 * math.sqrt((kurtosis - 1) / 40_000)
-
-
-@pytest.mark.parametrize("r", MECHANISMS, ids=repr)
-def test_aggregates_merge(r):
-    reports = r.simulate(np.full(1000, r.low), seed=1)
-    merged = r.aggregate(reports[:300]) + r.aggregate(reports[300:])
-    whole = r.aggregate(reports)
-    assert merged.count == 1000
-    assert merged.sums == pytest.approx(whole.sums, rel=1e-12, abs=1e-9 * whole.sums[1] ** 0.5)
-    assert r.estimate(merged).standard_error == r.estimate(reports).standard_error
 
 
 def test_laplace_variance_is_that_of_the_lattice():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shuffledp as sd
@@ -66,11 +66,3 @@ def test_laws(randomizer):
             mean -= a * pair.outside[:, 1].sum()
             assert mean == pytest.approx(1.0 - a, abs=1e-11 + 1e-3 * pair.rel)
     assert sd.randomizer_from_dict(randomizer.to_dict()) == randomizer
-
-
-@pytest.mark.long
-@settings(max_examples=5)
-@given(mechanisms(), st.integers(1, 10**9), st.floats(-60.0, -1.0))
-def test_brackets(randomizer, n, log_delta):
-    bound = sd.shuffle(randomizer, n=n, rtol=1e-3).epsilon(delta=math.exp(log_delta))
-    assert 0.0 <= bound.lower <= bound.upper <= randomizer.eps0

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ NEAR = arb(10) ** -8
 # ------------------------------------------------------------------------------------- Gaussian
 
 
+@cache
 def antipodal(randomizer):
     ends = (-randomizer.radius, randomizer.radius)
     with ctx.workprec(96):
@@ -120,30 +122,16 @@ def test_gaussian_small_n_by_integration():
     y = np.linspace(-9.0, 9.0, 1501)
     step = y[1] - y[0]
     f = {x: np.exp(-0.5 * (y - x) ** 2) / math.sqrt(2.0 * math.pi) for x in (-0.5, 0.0, 0.5)}
-    for epsilon in (0.3,):
-        gain = f[-0.5] - math.exp(epsilon) * f[0.5]
-        one = float(np.maximum(gain, 0.0).sum() * step)
-        bound = sd.shuffle(randomizer, n=1, rtol=1e-3).delta(epsilon=epsilon)
-        assert bound.lower <= one * (1 + 1e-4)
-        assert one <= bound.upper * (1 + 1e-4)
-        two = []
-        for other in f.values():
-            both = np.outer(gain, other)
-            two.append(float(np.maximum(both + both.T, 0.0).sum() * step**2 / 2))
-        bound = sd.shuffle(randomizer, n=2, rtol=1e-3).delta(epsilon=epsilon)
-        assert bound.lower <= max(two) * (1 + 1e-4)
-        assert max(two) <= bound.upper * (1 + 1e-4)
-
-
-@pytest.mark.long
-def test_gaussian_lower_ends_are_those_of_one_dimension():
-    line = sd.shuffle(sd.Gaussian(sigma=4.0, low=-1.0, high=1.0), n=2000, rtol=1e-3)
-    many = sd.shuffle(sd.GaussianBall(d=20, sigma=4.0), n=2000, rtol=1e-3)
-    for epsilon in (0.02, 0.05):
-        a, b = (acc.delta(epsilon=epsilon, analysis="dataset") for acc in (line, many))
-        assert b.log_lower == pytest.approx(a.log_lower, abs=1e-6)
-        upper = many.delta(epsilon=epsilon).upper
-        assert upper >= line.delta(epsilon=epsilon).upper
+    gain = f[-0.5] - math.exp(0.3) * f[0.5]
+    one = float(np.maximum(gain, 0.0).sum() * step)
+    two = []
+    for other in f.values():
+        both = np.outer(gain, other)
+        two.append(float(np.maximum(both + both.T, 0.0).sum() * step**2 / 2))
+    for n, exact in ((1, one), (2, max(two))):
+        bound = sd.shuffle(randomizer, n=n, rtol=1e-3).delta(epsilon=0.3)
+        assert bound.lower <= exact * (1 + 1e-4)
+        assert exact <= bound.upper * (1 + 1e-4)
 
 
 # -------------------------------------------------------------------------------------- Laplace
@@ -154,7 +142,7 @@ def total_variation(separation, d):
         return float(laplace_ball.total_variation(arb(separation), d))
 
 
-@pytest.mark.parametrize("d", [2, 3, 7, 16])
+@pytest.mark.parametrize("d", [2, 7])
 def test_total_variation(d):
     """Against the same as a mixture of normal laws, of variance 2w with w from a Gamma law."""
     for separation in (1e-4, 0.3, 2.0, 30.0):
@@ -179,9 +167,8 @@ def test_labels_are_the_repaired_variation_ratio(randomizer):
     beta = total_variation(randomizer.separation, randomizer.d)
     known = sd.variation_ratio(p=p, beta=beta, q=q, n=300)
     profile = Profile(pairs.blanket_pair(randomizer, -1, -2, n=300))
-    for epsilon in (0.05, 0.2):
-        _, high = profile.log_delta(epsilon, width=1e-8)
-        assert known.delta(epsilon=epsilon).log_upper == pytest.approx(high, abs=1e-5)
+    _, high = profile.log_delta(0.2, width=1e-6)
+    assert known.delta(epsilon=0.2).log_upper == pytest.approx(high, abs=1e-5)
     mass = sum(float(c.blanket) for c in randomizer.output_law((-1, -2)))
     assert mass == pytest.approx((1 + beta) / q, rel=1e-9)
 
@@ -245,21 +232,6 @@ def test_plane_small_n_by_simulated_integrals(n):
     assert bound.lower <= best + 5.0 * error
 
 
-def test_curve_over_the_distance_in_the_plane():
-    ball = sd.LaplaceBall(d=2, scale=1.0)
-    curve = [
-        sd.shuffle(ball.at(distance), n=1000, rtol=1e-6).epsilon(delta=1e-6)
-        for distance in (0.05, 0.5, 2.0)
-    ]
-    assert all(a.upper < b.upper and a.lower < b.lower for a, b in itertools.pairwise(curve))
-    for bound, distance in zip(curve, (0.05, 0.5, 2.0), strict=True):
-        assert 0.0 < bound.lower < bound.upper <= distance * (1 + 1e-6)
-        # Two is the whole ball: any vector for any other.
-        moved = f"one user's vector moved by at most {distance:g}"
-        words = moved if distance < 2.0 else "one user's value replaced by another"
-        assert words in bound.assumptions[0]
-
-
 # --------------------------------------------------------------------------------- running them
 
 
@@ -287,30 +259,3 @@ def test_samplers_and_estimators(randomizer):
     assert np.all(np.abs(found.mean - x) <= 5.5 * found.standard_error)
     assert randomizer.message_bits == 64.0 * d
     assert sd.randomizer_from_dict(randomizer.to_dict()) == randomizer
-
-
-def test_reports_are_points_of_a_lattice():
-    randomizer = LAPLACE[0]
-    reports = randomizer.simulate(np.zeros((50, 2)), seed=1)
-    cells = (reports + 1.0) / 2.0 * randomizer.steps - 0.5
-    assert np.array_equal(cells, np.round(cells))
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: sd.GaussianBall(d=1, sigma=1.0), "d = 1"),
-        (lambda: sd.GaussianBall(d=2, sigma=0.01), "radius/sigma"),
-        (lambda: sd.GaussianBall(d=2, sigma=1.0, radius=0.0), "radius"),
-        (lambda: sd.LaplaceBall(d=17, scale=1.0), "d = 17"),
-        (lambda: sd.LaplaceBall(d=2, scale=1e-3), "2 radius/scale"),
-        (lambda: sd.LaplaceBall(d=2, scale=1.0, distance=2.5), "distance"),
-        (lambda: GAUSS[0].randomize([[2.0, 0.0]]), r"length of values\[0\]"),
-        (lambda: GAUSS[0].randomize([[0.0, math.nan]]), r"values\[0\]"),
-        (lambda: GAUSS[0].randomize([0.0, 0.1]), "values shape"),
-        (lambda: LAPLACE[0].aggregate(np.array([[math.inf, 0.0]])), r"reports\[0\]"),
-    ],
-)
-def test_bad_arguments(build, message):
-    with pytest.raises(sd.ParameterError, match=message):
-        build()

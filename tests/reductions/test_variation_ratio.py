@@ -91,9 +91,6 @@ def test_ten_rr_at_a_practical_size():
     "randomizer",
     [
         sd.KRR(k=5, eps0=2.5),
-        sd.RAPPOR(d=6, eps0=2.5),
-        sd.OUE(d=6, eps0=2.5),
-        sd.LocalHash(domain=9, l=4, eps0=2.5),
         sd.HadamardResponse(domain=6, eps0=2.5),
         sd.Laplace(eps0=1.0),
     ],
@@ -207,11 +204,6 @@ def test_front_door_refuses(wrong, name):
         sd.variation_ratio(**{"p": 2.0, "beta": 0.2, "q": 2.0, "n": 10, **wrong})
 
 
-def test_published_only_leaves_the_local_guarantee():
-    acc = sd.variation_ratio(p=8.0, beta=0.5, q=6.0, n=500, trust="published")
-    assert acc.epsilon(delta=1e-6).upper_theorem.key == "local"
-
-
 # ----------------------------------------------------------------- randomizers' own p, beta, q
 
 
@@ -249,29 +241,20 @@ def test_total_variations_of_named_mechanisms(randomizer, beta):
     assert max(r.q for r in found) == pytest.approx(grow, rel=1e-10)
 
 
-def test_gaussian_has_no_q():
-    with pytest.raises(sd.NotCertified, match="q is infinite"):
-        ratio_of(sd.Gaussian(sigma=1.0))
-    with pytest.raises(sd.NotCertified, match="q is infinite"):
-        ratio_of(sd.Channel(matrix=[[0.5, 0.5, 0.0], [0.5, 0.25, 0.25]]))
-
-
 # ------------------------------------------------------------------------------ order of the bounds
 
 
-@pytest.mark.many(5)
-@pytest.mark.parametrize("eps0", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize("n", [100, 10_000, 10**8])
 @pytest.mark.parametrize(
-    "make",
+    ("randomizer", "n"),
     [
-        lambda e: sd.KRR(k=10, eps0=e),
-        lambda e: sd.OUE(d=20, eps0=e),
-        lambda e: sd.LocalHash(domain=50, l=3, eps0=e),
+        (sd.KRR(k=10, eps0=4.0), 100),
+        (sd.OUE(d=20, eps0=1.0), 10_000),
+        (sd.LocalHash(domain=50, l=3, eps0=0.1), 10**8),
     ],
+    ids=repr,
 )
-def test_order_at_practical_sizes(make, n, eps0):
-    acc = sd.shuffle(make(eps0), n=n)
+def test_order_at_practical_sizes(randomizer, n):
+    acc = sd.shuffle(randomizer, n=n)
     keys = ("blanket", "repaired-variation-ratio", "stronger-clone", "clone")
     found = [acc.epsilon(delta=1e-6, analysis=key).upper for key in keys]
     for smaller, larger in pairwise(found):

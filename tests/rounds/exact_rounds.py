@@ -7,14 +7,9 @@ from fractions import Fraction
 import flint
 import numpy as np
 
+from enumerated import ball, histogram_law
+
 PRECISION = 400
-
-
-def ball(x):
-    """A float or Fraction as an exact ball."""
-    if isinstance(x, Fraction):
-        return flint.arb(flint.fmpq(x.numerator, x.denominator))
-    return flint.arb(flint.fmpq(*float(x).as_integer_ratio()))
 
 
 def curve_of_law(law, eps):
@@ -60,28 +55,12 @@ def assert_inside(found, exact):
         assert not ball(found.low).exp() > exact
 
 
-def shuffled_laws(rows, victim, others):
-    """Law of the multiset of outputs as {counts: Fraction}, victim's row first."""
-    outputs = len(rows[0])
-    law = {(0,) * outputs: Fraction(1)}
-    for x in (victim, *others):
-        new = {}
-        for counts, p in law.items():
-            for y in range(outputs):
-                q = rows[x][y]
-                if q:
-                    key = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
-                    new[key] = new.get(key, Fraction(0)) + p * q
-        law = new
-    return law
-
-
 def neighbouring_laws(rows, n):
     """All ordered pairs of output laws of neighbouring datasets."""
     inputs = range(len(rows))
     found = []
     for others in itertools.combinations_with_replacement(inputs, n - 1):
-        laws = [shuffled_laws(rows, x, others) for x in inputs]
+        laws = [histogram_law(rows, (x, *others)) for x in inputs]
         found += [(laws[i], laws[j]) for i in inputs for j in inputs if i != j]
     return found
 

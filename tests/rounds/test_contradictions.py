@@ -16,7 +16,6 @@ def far_too_high(monkeypatch):
     monkeypatch.setattr(Rounds, "log_delta", lambda *a, **k: plain(*a, **k)._replace(low=-0.5))
 
 
-@pytest.mark.many(1)
 @pytest.mark.usefixtures("far_too_high")
 @pytest.mark.parametrize(
     "ask", [lambda r: r.epsilon(delta=1e-6), lambda r: r.delta(epsilon=0.5)], ids=["eps", "delta"]

@@ -17,7 +17,6 @@ from shuffledp.rounds import Candidate, Round
 from shuffledp.rounds.zcdp import best_rho
 
 KRR = sd.KRR(k=10, eps0=4.0)
-ACC = sd.shuffle(KRR, n=10_000)
 
 
 def exact_moment(pairs, order):
@@ -99,23 +98,6 @@ def test_renyi_against_independent_integration():
     assert bound.upper < closed * 1.001
 
 
-def test_renyi_against_integration_of_a_shuffled_profile():
-    acc = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=300)
-    side = acc.as_round().groups[0][0]
-    for order in (1.5, 8.0):
-        xs = np.linspace(0.0, 1.0, 201)
-        h = np.array([math.exp(side.log_delta(float(x), width=1e-3).high) for x in xs])
-        h[-1] = 0.0
-        weight = np.exp((order - 1) * xs) + np.exp(-order * xs)
-        rough = order * (order - 1) * integrate.simpson(weight * h, x=xs)
-        value = math.log1p(rough) / (order - 1)
-        bound = acc.renyi(order=order)
-        assert bound.upper == pytest.approx(value, rel=3e-3)
-        assert bound.lower <= bound.upper
-        # The dataset's is a lower bound; for k-RR it is close.
-        assert bound.lower > 0.9 * value
-
-
 def test_zcdp_where_all_orders_ask_for_the_same_rho():
     rho = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=100).compose(rounds=2).zcdp()
     assert 0.0 < rho.lower <= rho.upper < rho.lower * 1.01
@@ -127,22 +109,7 @@ def test_chords_of_a_gaussian_loss_cost_little(rho):
     assert rho <= found < rho * 1.0035
 
 
-@pytest.mark.long
-def test_zcdp_is_above_every_order():
-    acc = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=300)
-    rho = acc.compose(rounds=3).zcdp()
-    assert 0.0 < rho.lower <= rho.upper
-    for order in (1.001, 3.0, 77.0):
-        assert acc.compose(rounds=3).renyi(order=order).lower <= rho.upper * order
-    assert rho.lower > 0.9 * rho.upper
-    gauss = sd.compose([sd.central.gaussian(sigma=2.0)], rounds=4).zcdp()
-    assert gauss.lower <= 0.5 <= gauss.upper < 0.5001
-
-
-@pytest.mark.many(3)
-@pytest.mark.parametrize(
-    ("alpha", "rounds"), [(1e-4, 1), (0.01, 1), (0.2, 1), (0.5, 1), (0.9, 1), (0.05, 20)]
-)
+@pytest.mark.parametrize(("alpha", "rounds"), [(1e-4, 1), (0.46, 1), (0.5, 1), (0.05, 20)])
 def test_tradeoff_of_the_gaussian(alpha, rounds):
     mu = math.sqrt(rounds) / 5.0
     exact = stats.norm.cdf(stats.norm.ppf(1 - alpha) - mu)

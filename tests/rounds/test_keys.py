@@ -9,9 +9,10 @@ from dp_accounting.pld import privacy_loss_distribution as distribution
 
 import shuffledp as sd
 from objects.examples import NAMES, example
+from shuffledp.neighbours.one_user import Within
 
 KRR, LAPLACE = sd.KRR(k=3, eps0=1.0), sd.Laplace(eps0=1.0)
-HALF = sd.neighbours.Within(0.5)
+HALF = Within(0.5)
 SGD = {"n": 1000, "noise": 2.0, "clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}
 BATCHES = SGD | {"n": 40, "batch": 4, "sampler": "balls-and-bins"}
 
@@ -40,23 +41,6 @@ def shuffled():
     yield sd.shuffle(KRR, n=20).as_round(sharper=False)
 
 
-def of_families():
-    more = {"eps0": [1, 1.5], "adaptive": [True], "rtol": [1e-3], "n": [21]}
-    yield from (x.as_round() for x in with_others(sd.generic, {"eps0": 1.0, "n": 20}, more))
-    given = {"p": 3.0, "beta": 0.5, "q": 3.0, "n": 20}
-    more = {"p": [4.0], "beta": [0.25], "q": [4.0], "n": [21], "adaptive": [True]}
-    yield from (x.as_round() for x in with_others(sd.variation_ratio, given, more))
-
-
-def crowds():
-    groups = [(KRR, 10), (sd.KRR(k=3, eps0=2.0), 10)]
-    for given in (groups, groups[::-1], [(KRR, 10), (KRR, 10)], [(KRR, 20)]):
-        for victim in range(len(given)):
-            for more in ({}, {"rtol": 1e-3}, {"trust": "published"}):
-                yield sd.shuffle(groups=given, victim=victim, **more).as_round()
-    yield sd.shuffle(groups=[(KRR, 20)]).as_round()
-
-
 def of_training():
     more = {
         "noise": [4.0],
@@ -83,7 +67,7 @@ def central():
         "add-or-remove-one",
         "replace-special",
         HALF,
-        sd.neighbours.Within(1),
+        Within(1),
     ]
     more = {"sensitivity": [2, 2.0, 1], "relation": relations, "sigma": [2, 4.0]}
     yield from with_others(sd.central.gaussian, {"sigma": 2.0}, more)
@@ -110,16 +94,13 @@ def words(part):
     return said, theorems, part.eps0, repr(part)
 
 
-WAYS = [shuffled, of_families, crowds, of_training, central]
-
-
 def test_parts_of_one_key_print_one_text():
-    parts = list(itertools.chain.from_iterable(way() for way in WAYS))
+    parts = list(itertools.chain.from_iterable(way() for way in (shuffled, of_training, central)))
     known = {}
     for part in parts:
         assert words(known.setdefault(part.key, part)) == words(part)
     # Settings do meet: a key that told all of them apart would not count rounds together.
-    assert 100 < len(known) < len(parts)
+    assert 60 < len(known) < len(parts)
 
 
 @pytest.mark.parametrize("turned", [False, True])

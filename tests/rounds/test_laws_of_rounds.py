@@ -9,8 +9,6 @@ from shuffledp.rounds import Composed
 
 WEEKLY = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
 ONCE = sd.shuffle(sd.RAPPOR(d=8, eps0=2.0), n=3_000)
-NOISE = sd.central.gaussian(sigma=30.0)
-MECHANISMS = [WEEKLY, ONCE, NOISE, sd.central.approximate(epsilon=0.02, delta=1e-9)]
 
 
 def ends(composed: Composed, delta=1e-6):
@@ -27,8 +25,7 @@ def test_k_rounds_are_k_fold():
     assert one.rounds == 12
 
 
-@pytest.mark.many(1)
-@pytest.mark.parametrize("mechanism", [WEEKLY, ONCE])
+@pytest.mark.parametrize("mechanism", [WEEKLY, pytest.param(ONCE, marks=pytest.mark.long)])
 def test_one_round_agrees_with_the_front_door(mechanism):
     alone, composed = mechanism.epsilon(delta=1e-8), mechanism.compose(rounds=1).epsilon(delta=1e-8)
     assert composed.lower <= alone.upper
@@ -69,20 +66,6 @@ def test_pure_guarantees_add_up_at_most():
         assert bound.upper >= exact * (1 - 1e-12)
         assert bound.upper <= exact * (1 + 1e-6)
         assert bound.lower >= exact * (1 - 1e-2)
-
-
-def test_assumptions_and_numbers_travel():
-    few, once = (sd.shuffle(sd.KRR(k=k, eps0=1.0), n=20) for k in (3, 4))
-    bound = sd.compose([(few, 3), once]).epsilon(delta=1e-3)
-    assert bound.at["rounds"] == 4
-    assert any("4 rounds" in words for words in bound.assumptions)
-    assert not any("one round" in words for words in bound.assumptions)
-    assert bound.upper_theorem is not None
-    assert "composition" in bound.upper_theorem.title
-    assert bound.to_dict()["upper"] == bound.upper
-    pairs = sd.Channel(matrix=[[0.5, 0.3, 0.2], [0.25, 0.5, 0.25], [0.2, 0.4, 0.4]])
-    several = sd.shuffle(pairs, n=100).compose(rounds=2).epsilon(delta=1e-3)
-    assert any("no single pair" in words for words in several.assumptions)
 
 
 @pytest.mark.parametrize(

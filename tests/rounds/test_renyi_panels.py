@@ -130,9 +130,8 @@ def test_many_corners_with_wrong_estimates(order, lie):
     assert found.low <= exact <= found.high
 
 
-@pytest.mark.many(20)
-@pytest.mark.parametrize("corner", [0.01, 0.02, 0.03, 0.05, 0.1, 0.2])
-@pytest.mark.parametrize("steep", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("corner", [0.01, 0.03, 0.2])
+@pytest.mark.parametrize("steep", [0.3, 4.0])
 @pytest.mark.parametrize("order", [1.01, 2.0, 8.0])
 def test_a_corner_next_to_the_axis(corner, steep, order):
     """Much of h goes before the first point: nothing continues a chord from the left there."""
@@ -184,8 +183,7 @@ def test_what_lies_beyond_is_added(last, order):
     assert upper_renyi(pair, order, last=math.inf, tail=None)[0] == math.inf
 
 
-@pytest.mark.many(1)
-@pytest.mark.parametrize("eps0", [1e-3, 1e-2])
+@pytest.mark.parametrize("eps0", [1e-3])
 def test_little_local_noise_is_no_trouble(monkeypatch, eps0):
     """Closed forms of short panels cancel: points were added without end, ends a factor apart."""
     acc = sd.shuffle(sd.BinaryRR(eps0=eps0), n=2)

@@ -32,8 +32,7 @@ def check(bound, exact, eps):
     assert not ball(bound.lower) > ball(exact + slack)
 
 
-@pytest.mark.many(3)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_random_channels(seed):
     rng = np.random.default_rng(seed)
     rows = dyadic_rows(rng, 2 if seed % 2 else 3, 3)

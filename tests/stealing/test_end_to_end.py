@@ -15,32 +15,20 @@ from shuffledp.amplification.stealing import StealingCurve
 DELTA = 1e-6
 
 
-@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("randomizer", "n", "gap"),
     [
-        (sd.BinaryRR(eps0=2.0), 10_000, 3e-4),
-        (sd.BinaryRR(eps0=4.0), 10**6, 3e-4),
-        (sd.Duchi(eps0=2.0), 10_000, 3e-4),
-        (sd.BLH(domain=100, eps0=2.0), 10_000, 3e-4),
-        (sd.OLH(domain=100, eps0=2.0), 10_000, 1e-3),
         (sd.RAPPOR(d=10, eps0=2.0), 10_000, 1e-3),
-        (sd.OUE(d=10, eps0=2.0), 10_000, 1e-3),
-        (sd.SubsetSelection(d=16, eps0=2.0), 10_000, 1e-3),
-        (sd.DiscreteLaplace(top=8, eps0=2.0), 10_000, 3e-3),
-        (sd.DiscreteLaplace(top=50, eps0=2.0), 10_000, 3e-3),
-        (sd.Piecewise(eps0=1.0), 10_000, 1.5e-2),
-        (sd.Hybrid(eps0=2.0), 10_000, 6e-3),
-        (sd.Staircase(eps0=2.0), 10_000, 6e-3),
-        (sd.SamplingRAPPOR(d=20, s=3, eps0=2.0), 10_000, 3e-3),
-        (sd.Joint([sd.RAPPOR(d=10, eps0=1.0)] * 2), 10_000, 3e-3),
-        (sd.Joint([sd.RAPPOR(d=10, eps0=1.0), sd.Duchi(eps0=1.0)]), 10_000, 3e-3),
-        (sd.Hierarchy(domain=64, eps0=2.0), 10_000, 3e-3),
-        (sd.Wheel(domain=50, s=1, eps0=2.0), 10_000, 1e-3),
-        (sd.PoissonSubsample(sd.RAPPOR(d=10, eps0=2.0), rate=0.5), 10_000, 1e-3),
-        (sd.Laplace(eps0=2.0, binary=True), 10_000, 3e-3),
         (sd.Laplace(eps0=2.0), 10_000, 4e-3),
-        (sd.Gaussian(sigma=2.0), 10_000, 4e-3),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (
+                (sd.Staircase(eps0=2.0), 10_000, 6e-3),
+                (sd.Joint([sd.RAPPOR(d=10, eps0=1.0), sd.Duchi(eps0=1.0)]), 10_000, 3e-3),
+                (sd.PoissonSubsample(sd.RAPPOR(d=10, eps0=2.0), rate=0.5), 10_000, 1e-3),
+                (sd.Gaussian(sigma=2.0), 10_000, 4e-3),
+            )
+        ),
     ],
     ids=lambda value: getattr(value, "name", None),
 )
@@ -78,7 +66,7 @@ def test_an_analysis_left_out_is_no_better(randomizer: sd.Randomizer) -> None:
         assert account.delta(epsilon=alone.upper).upper <= DELTA
 
 
-@pytest.mark.parametrize("eps0", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("eps0", [0.5, 4.0])
 def test_every_local_mechanism_at_once(eps0: float) -> None:
     bound = sd.generic(eps0=eps0, n=10_000).epsilon(delta=DELTA)
     assert bound.upper <= 1.001 * bound.lower
@@ -98,8 +86,7 @@ def exact_binary(eps0: float, n: int, ones: int, epsilon: float) -> float:
     return float(np.maximum(view[0] - math.exp(epsilon) * view[1], 0.0).sum())
 
 
-@pytest.mark.many(2)
-@pytest.mark.parametrize(("eps0", "n"), [(1.0, 100), (2.0, 300), (4.0, 1000), (3.0, 3000)])
+@pytest.mark.parametrize(("eps0", "n"), [(1.0, 100), (4.0, 1000)])
 def test_binary_rr_with_any_number_of_ones(eps0: float, n: int) -> None:
     account = sd.shuffle(sd.BinaryRR(eps0=eps0), n=n)
     for delta in (1e-3, 1e-6):
@@ -113,24 +100,12 @@ def test_binary_rr_with_any_number_of_ones(eps0: float, n: int) -> None:
         assert worst * (1.0 - 1e-9) - 1e-15 <= bound
 
 
-def test_one_user_and_two() -> None:
-    """One user has nobody to steal from; two may have."""
-    assert sd.shuffle(sd.BinaryRR(eps0=1.0), n=1).epsilon(delta=1e-3).upper >= 0.99
-    two = sd.shuffle(sd.BinaryRR(eps0=1.0), n=2).epsilon(delta=1e-3)
-    assert two.lower <= two.upper <= 1.0
-
-
 def test_not_where_it_is_not_settled() -> None:
     sphere = sd.PrivUnit(d=8, eps0=2.0, c=0.3)
     with pytest.raises(sd.NotCertified, match="label-stealing"):
         sd.shuffle(sphere, n=100).epsilon(delta=1e-6, analysis="label-stealing")
     with pytest.raises(sd.NotCertified, match="adaptive"):
         sd.generic(eps0=1.0, n=100, adaptive=True).epsilon(delta=1e-6, analysis="label-stealing")
-
-
-def test_published_leaves_it_out() -> None:
-    bound = sd.shuffle(sd.BinaryRR(eps0=2.0), n=10_000, trust="published").epsilon(delta=DELTA)
-    assert bound.witness["upper"]["analysis"] != "label-stealing"
 
 
 KRR10 = sd.KRR(k=10, eps0=2.0)
@@ -151,17 +126,12 @@ def test_label_stealing_closes_the_ends_of_few_users() -> None:
     assert [one[-1:] for one in keys] == [[], ["label-stealing"], ["label-stealing"], []]
 
 
-@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("mechanism", "n", "delta"),
     [
         # first numbers of eps were far from where the bound crosses, or there were none for it
-        (sd.BLH(domain=100, eps0=4.0), 10**4, 1e-12),
-        (sd.OUE(d=20, eps0=2.0), 300, 1e-12),
         (sd.OUE(d=20, eps0=2.0), 50, 1e-15),
-        (sd.RAPPOR(d=10, eps0=4.0), 300, 1e-16),
-        (sd.Laplace(eps0=4.0), 300, 1e-16),
-        (sd.DiscreteLaplace(top=10, eps0=4.0), 300, 1e-16),
+        pytest.param(sd.Laplace(eps0=4.0), 300, 1e-16, marks=pytest.mark.long),
     ],
 )
 def test_eps_is_found_where_delta_says_that_there_is_a_smaller_one(mechanism, n, delta):

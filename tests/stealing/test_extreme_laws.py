@@ -48,7 +48,7 @@ def test_no_extreme_law_is_missing(eps0: float) -> None:
     assert set(extreme_laws(grow)) <= listed
 
 
-@pytest.mark.parametrize("eps0", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("eps0", [1.0, 4.0])
 def test_upper_end_of_all_mechanisms_is_above_two_members(eps0: float) -> None:
     bound = sd.generic(eps0=eps0, n=10_000).epsilon(delta=1e-6, analysis="label-stealing")
     lower = sd.generic(eps0=eps0, n=10_000).epsilon(delta=1e-6).lower

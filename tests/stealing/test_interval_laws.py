@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.bounds.covers import Label, Share, _excess, labels, reservoir
+from shuffledp.bounds.covers import Label, Share, excess, labels, reservoir
 from shuffledp.bounds.interval import log_delta_on_interval
 from shuffledp.bounds.remainders import remainders
 from shuffledp.bounds.stealing import Numbers
@@ -232,7 +232,7 @@ def test_what_is_above_the_gain_at_the_last_edge(v: float) -> None:
         f0, f1, fv = (density(y - x, width, normal=True) * (20 / 400_000) for x in (0.0, 1.0, v))
         edge = float(at.ratio(1.0, 0.0, last)) - math.exp(eps) * float(at.ratio(v, 0.0, last))
         true = float(np.maximum(f1 - math.exp(eps) * fv - max(edge, 0.0) * f0, 0.0).sum())
-        assert float(_excess(at, v, last, arb(eps).exp())) == pytest.approx(
+        assert float(excess(at, v, last, arb(eps).exp())) == pytest.approx(
             true, rel=1e-3, abs=1e-12
         )
         some = some or (edge < 0.0 and true > 1e-12)

@@ -12,7 +12,7 @@ import pytest
 import shuffledp as sd
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.bounds.covers import Share
-from shuffledp.bounds.lone_jump import _FEW, Laws, Type, _laws, bound_of, log_delta_with_jump
+from shuffledp.bounds.lone_jump import Laws, Type, bound_of, laws_of, log_delta_with_jump
 from shuffledp.bounds.lone_jump_ends import JumpClaims, LoneJump
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified, ParameterError
@@ -21,6 +21,9 @@ from shuffledp.propose.covers import Cover, Row
 from shuffledp.propose.lone_jump import Around, Place
 from stealing.interval_noise import GOOD, least_delta, outputs, simple_cover
 from stealing.one_jump import At, Law, Printed, random_laws, worst_f
+
+# Of labels worth less than a tenth of the most, none is in the group with jumps.
+FEW = 0.1
 
 
 def law_in_balls(law: Law) -> list[tuple[arb, arb]]:
@@ -115,7 +118,7 @@ def test_the_bound_is_that_of_the_theorem(seed: int) -> None:
     places = tuple((x, forward if way else back, way) for x in gains for way in ways)
     alpha = rng.choice([0.1, 0.3])
     at = At(places, rng.choice([0.5, 9.0]), alpha, 0.2 / alpha)
-    want = Printed(common, types, n, at, _FEW).value()
+    want = Printed(common, types, n, at, FEW).value()
     made = Around(
         tuple(Place(x, tilt, min(0.2 * tilt, 0.02), way) for x, tilt, way in places), at.floor, 1.0
     )
@@ -200,7 +203,7 @@ def test_silent_jumps_lose_nothing() -> None:
     """They are at gain 0: with one jump a data set, and gains of order one, that is seen."""
     common, types, n = [(0.1, -0.005)], [[(0.85, -0.005), (0.05, 1.0)]], 20
     at = At(((0.5, 0.8, True), (1.0, 0.8, True)), 5.0, 0.8, 0.1)
-    want = Printed(common, types, n, at, _FEW).value()
+    want = Printed(common, types, n, at, FEW).value()
     made = Around(tuple(Place(x, t, 0.1 * t, way) for x, t, way in at.places), 5.0, 1.0)
     with ctx.workprec(96):
         laws = laws_in_balls(common, types)
@@ -229,7 +232,7 @@ def test_losses_count_only_where_somebody_joined() -> None:
         (x, tilt, way) for x in (2.0, gain) for tilt, way in ((0.05, True), (0.5, False))
     )
     at = At(places, 5.0, 0.3, 0.5)
-    want = Printed(common, types, n, at, _FEW).value()
+    want = Printed(common, types, n, at, FEW).value()
     made = Around(tuple(Place(x, t, 0.05 * t, way) for x, t, way in places), 5.0, 1.0)
     with ctx.workprec(96):
         laws = laws_in_balls(common, types)
@@ -302,7 +305,7 @@ def test_laws_of_the_others_are_above_those_of_labels(middle: float) -> None:
     cover = Cover(edges, tuple(sorted({*edges, 0.5})), edges, row, row, (0.0, 0.5))
     with ctx.workprec(120):
         share = Share(arb(0.3), arb(0.4))
-        made = _laws(outputs(width, normal=True), cover, arb(grow).log(), share, 10)
+        made = laws_of(outputs(width, normal=True), cover, arb(grow).log(), share, 10)
         for one in made.types:
             for _, at in (*one.atoms, *one.rough):
                 above = stop_loss(one.rough, at) * (1 + arb(2) ** -80)
@@ -366,25 +369,11 @@ def test_a_claim_holds_at_its_own_numbers() -> None:
 
 
 @pytest.mark.long
-def test_delta_falls_in_n_and_is_that_of_the_eps() -> None:
-    found = [LoneJump(GAUSSIAN, n).log_delta(0.2) for n in (600, 1_000)]
-    logs = [one.log_delta for one in found if one is not None]
-    assert len(logs) == 2
-    assert logs[0] > logs[1]
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("sigma", "n", "delta", "gap"),
     [
         (1.0, 1_000, 1e-6, 0.013),
-        (1.0, 300, 1e-6, 0.02),
-        (1.0, 100, 1e-6, 0.037),
         (1.0, 10_000, 1e-12, 0.006),
-        (0.7, 3_000, 1e-6, 0.012),
-        (0.7, 10_000, 1e-6, 0.012),
-        (0.7, 10**5, 1e-6, 0.006),
-        (0.5, 10**6, 1e-6, 0.01),
         (0.5, 10**7, 1e-6, 0.009),
     ],
 )

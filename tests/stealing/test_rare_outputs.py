@@ -24,11 +24,10 @@ def seen(pairs, n, epsilon):
     return there + math.exp(epsilon) * math.expm1(n * math.log1p(-last))
 
 
-@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("pairs", "n"), [(FOUR, 300), pytest.param(SIX, 1000, marks=pytest.mark.long), (FOUR, 3)]
 )
-@pytest.mark.parametrize("epsilon", [0.1, 0.43, 1.0])
+@pytest.mark.parametrize("epsilon", [0.43])
 def test_the_event_of_a_rare_output_is_counted(pairs, n, epsilon):
     shuffled = sd.shuffle(sd.Channel(matrix=rows(pairs)), n=n)
     truth = seen(pairs, n, epsilon)
@@ -42,10 +41,8 @@ def test_eps_of_a_rare_output_is_not_that_of_the_common_ones():
     assert 2.3 < bound.lower <= bound.upper < 2.4
 
 
-@pytest.mark.many(2)
 @pytest.mark.parametrize(
-    "seed",
-    [pytest.param(s, marks=[pytest.mark.long] if s in {0, 1, 4, 5, 9} else []) for s in range(12)],
+    "seed", [2, 3, *(pytest.param(s, marks=pytest.mark.long) for s in (0, 1, 4, 5))]
 )
 def test_random_channels_with_rare_outputs(seed):
     rng = np.random.default_rng(seed)

@@ -1,24 +1,18 @@
 """Section 3.5 of docs/theory.md: what is cut off, in exact rational arithmetic."""
 
 import random
-from collections import Counter
 from fractions import Fraction
 
 import pytest
+
+import enumerated
 
 F = Fraction
 
 
 def positive_part(atoms, n):
-    """(1/n) E[sum of n copies]_+."""
-    law = {F(0): F(1)}
-    for _ in range(n):
-        new = Counter()
-        for s, p in law.items():
-            for g, w in atoms:
-                new[s + g] += p * w
-        law = new
-    return sum((p * s for s, p in law.items() if s > 0), F(0)) / n
+    """(1/n) E[sum of n copies]_+ of (value, probability)."""
+    return enumerated.positive_part([(w, g) for g, w in atoms], n) / n
 
 
 @pytest.mark.parametrize("seed", range(15))

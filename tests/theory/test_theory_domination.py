@@ -13,7 +13,6 @@ import pytest
 import shuffledp as sd
 from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair
-from shuffledp.randomizers.composed import options_of
 
 F = Fraction
 
@@ -89,8 +88,7 @@ def merged(t):
     return tuple((x[0] + x[1], *x[2:]) for x in t)
 
 
-@pytest.mark.many(12)
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_domination_bounds_every_n_and_a(seed):
     """Smaller references that vanish, mergers, and random triples that happen to dominate."""
     rng = random.Random(seed)
@@ -170,20 +168,12 @@ def test_label_laws_of_a_metric_do_not_dominate_inside_a_report():
         assert bound(small, 2, a) <= bound(great, 2, a)
 
 
-def test_reports_made_of_parts_refuse_such_labels():
-    part = sd.LaplaceBall(d=2, scale=1.0, radius=1.0, distance=0.5)
-    with pytest.raises(sd.NotCertified, match="nothing is proved"):
-        options_of(part)
-
-
 def mixed(one, rate):
     """With a message that says nothing."""
     return tuple((*(rate * x for x in u), 1 - rate) for u in one)
 
 
-@pytest.mark.many(1)
-@pytest.mark.parametrize("margin", [0, 1])
-@pytest.mark.parametrize("base", [F(1, 2), F(9, 10), F(1, 50)])
+@pytest.mark.parametrize(("base", "margin"), [(F(9, 10), 1), (F(1, 50), 0)])
 def test_ends_of_clamped_noise_dominate_inside_larger_reports(base, margin):
     """Parts 2.1 (3) and 2.4 for noise 1.1: weights base^(k^2) on -5..5, inputs 0..2."""
     top, far = 2, 5
@@ -204,9 +194,7 @@ def test_ends_of_clamped_noise_dominate_inside_larger_reports(base, margin):
         assert dominated(mixed(pair, F(1, 5)), mixed(ends, F(1, 5)))
 
 
-@pytest.mark.many(2)
-@pytest.mark.parametrize("odds", [F(3, 2), F(9)])
-@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(("odds", "whole"), [(F(3, 2), True), (F(9), False)])
 def test_two_hyperplanes_dominate_inside_larger_reports(whole, odds):
     """Theory 4.2c in parts 2.1 (1): three inputs, the plane over 3 elements."""
     normals = [(1, 0), (0, 1), (1, 1)]
@@ -227,8 +215,7 @@ def test_two_hyperplanes_dominate_inside_larger_reports(whole, odds):
         assert dominated(mixed(pair, F(1, 5)), mixed(first, F(1, 5)))
 
 
-@pytest.mark.many(2)
-@pytest.mark.parametrize("rate", [0.1, 0.7])
+@pytest.mark.parametrize("rate", [0.3])
 @pytest.mark.parametrize(
     ("part", "inputs"),
     [
@@ -251,25 +238,3 @@ def test_samples_have_the_blanket(part, inputs, rate):
     assert found.upper_theorem.key == "blanket"
     generic = sd.shuffle(sample, n=2000).epsilon(delta=1e-6, analysis="stronger-clone").upper
     assert found.upper < 0.7 * generic
-
-
-@pytest.mark.parametrize("width", [1, 2, 3])
-@pytest.mark.parametrize("reach", [2, 4])
-def test_clamped_uniform_noise(width, reach):
-    """Noise 1.1 where the support is bounded: inputs -1..1, noise uniform on -width..width."""
-    inputs = range(-1, 2)
-    outputs = range(-reach, reach + 1)
-
-    def row(x):
-        found = dict.fromkeys(outputs, F(0))
-        for z in range(-width, width + 1):
-            found[max(-reach, min(x + z, reach))] += F(1, 2 * width + 1)
-        return tuple(found.values())
-
-    rows = {x: row(x) for x in inputs}
-    blanket = tuple(min(column) for column in zip(*rows.values(), strict=True))
-    ends = (rows[-1], rows[1], blanket)
-    for x0, x1 in itertools.product(inputs, repeat=2):
-        pair = (rows[x0], rows[x1], blanket)
-        assert dominated(pair, ends)
-        assert bound(pair, 1, F(3, 2)) <= bound(ends, 1, F(3, 2))

@@ -55,21 +55,3 @@ def test_extremal_law_dominates_every_pair(seed):
         for n in (1, 2):
             for alpha in (Fraction(1), 1 + (grow - 1) * Fraction(rng.randint(1, 9), 10)):
                 assert bound(atoms, alpha, n) <= bound(law, alpha, n)
-
-
-def test_the_least_blanket_gives_the_generic_stronger_clone():
-    grow = Fraction(7)
-    law = extremal(2 / (grow + 1), grow)
-    assert [mass for mass, _, _ in law] == [Fraction(1, 8), Fraction(1, 8), 0, 0]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_bounds_fall_as_the_blanket_grows_from_there(seed):
-    """From gamma = 2/(E + 1) on, more blanket is less privacy loss at the same eps0."""
-    rng = random.Random(seed)
-    grow = Fraction(rng.randint(20, 80), 10)
-    least = 2 / (grow + 1)
-    gammas = sorted(least + (1 - least) * Fraction(rng.randint(0, 100), 100) for _ in range(4))
-    alpha = 1 + (grow - 1) * Fraction(rng.randint(1, 9), 10)
-    values = [bound(extremal(g, grow), alpha, 3) for g in gammas]
-    assert values == sorted(values, reverse=True)

@@ -75,16 +75,6 @@ def test_exchangeable_ratios(seed):
     assert not convex_leq(merge([(F(0), F(1))]), merge([(F(1), F(1))]))
 
 
-def test_extremal_masses():
-    """Corollary 4.4 (section 4.2)."""
-    for E, a in product((F(2), F(9)), LEVELS):
-        half = F(1, 2)
-        small = merge([(E - a * E, half), (1 - a, half)])
-        large = merge([(E - a, half), (1 - a * E, half)])
-        assert convex_leq(small, large)
-        assert convex_leq(large, small) == (E == 1)
-
-
 def lattice_rows(f, N):
     """f[k] for k = 0..K is the mass at +-k; inputs 0..N."""
     K = len(f) - 1
@@ -100,8 +90,7 @@ def unimodal(rng, K, *, zero_tail):
     return [v / total for v in steps]
 
 
-@pytest.mark.many(13)
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_lattice_noise_on_a_bounded_window(seed):
     """Theorem 4.8 and, for noise of bounded support, Theorem 4.6(r) to (t) (sections 4.3, 4.4).
 
@@ -118,8 +107,7 @@ def test_lattice_noise_on_a_bounded_window(seed):
                 assert blanket_bound(rows, x0, x1, a, n) <= ends
 
 
-@pytest.mark.many(6)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_claim_of_the_additive_noise_theorem(seed):
     """Claim (b) of Theorem 4.6, on the lattice: sum (f_x0 - c f_x1 - t B)_+ for all c, t >= 0."""
     rng = random.Random(100 + seed)
@@ -136,22 +124,6 @@ def test_claim_of_the_additive_noise_theorem(seed):
         for x0, x1 in product(range(N + 1), repeat=2):
             ends = call_function(0, N, c, t)
             assert call_function(x0, x1, c, t) <= ends == call_function(N, 0, c, t)
-
-
-def test_geometric_noise_with_its_infinite_tails_in_convex_order():
-    """Theorem 4.8 (section 4.4): discrete Laplace; beyond the inputs the ratios are constant."""
-    N, x = 3, F(1, 2)
-    norm = (1 - x) / (1 + x)
-    # Outputs below 0 have the ratios of output 0, outputs above N those of N: merge the tails.
-    rows = [
-        [norm * x ** abs(y - i) / ((1 - x) if y in (0, N) else 1) for y in range(N + 1)]
-        for i in range(N + 1)
-    ]
-    assert all(sum(row) == 1 for row in rows)
-    for a in LEVELS:
-        worst = gain(rows, 0, N, a)[0]
-        for x0, x1 in product(range(N + 1), repeat=2):
-            assert convex_leq(gain(rows, x0, x1, a)[0], worst)
 
 
 def test_bounded_support_is_not_in_convex_order():

@@ -1,114 +1,15 @@
-"""Sums with the aggregator's own noise, from the printed words: every pair of datasets.
+"""Sums with the aggregator's own noise, from the printed words: every pair of datasets."""
 
-The words that a bound prints name the law of the noise; what is enumerated here is read off them.
-Noise is cut off where all that is left is below 1e-45, and what was cut is in the truth's bracket.
-"""
-
-import functools
-import itertools
 import math
 import random
-import re
 
 import pytest
-from flint import arb, ctx
+from flint import arb
 
 import shuffledp as sd
-from shuffledp.deployment import added as table
 from shuffledp.errors import ParameterError
-from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE
-from views.test_sums import chances, number_of_ones, vectors
-
-PRINTED = re.compile(
-    r"the aggregator adds discrete (Laplace|Gaussian) noise z of its own, exactly with probability "
-    r"proportional to exp\(-(\|z\|/|z\^2/\(2\*)([0-9.e+-]+?)(\^2\))?\);"
-)
-
-
-@pytest.fixture(autouse=True)
-def many_bits():
-    before, ctx.prec = ctx.prec, 260
-    yield
-    ctx.prec = before
-
-
-def printed_noise(words):
-    """Masses on -w .. w of the law that the assumptions print, and what is beyond them."""
-    name, shape, size, _ = PRINTED.search(" ".join(words)).groups()
-    laplace = shape == "|z|/"
-    assert laplace == (name == "Laplace")
-    scale, far = arb(float(size)), 120
-    reach = math.ceil(float(size) * (far if laplace else math.sqrt(2 * far))) + 2
-    weights = {
-        z: (-(abs(z) / scale if laplace else arb(z) ** 2 / (2 * scale**2))).exp()
-        for z in range(-reach, reach + 1)
-    }
-    # Ratios of neighbours only fall: at most a geometric series on either side.
-    share = weights[reach] / weights[reach - 1]
-    rest = 2 * weights[reach] * share / (1 - share)
-    total = sum(weights.values(), arb(0)) + arb(rest.upper() / 2, rest.upper() / 2)
-    return [w / total for w in weights.values()], (rest / total).upper()
-
-
-def convolved(first, second):
-    found = [arb(0)] * (len(first) + len(second) - 1)
-    for i, x in enumerate(first):
-        for j, y in enumerate(second):
-            found[i + j] += x * y
-    return found
-
-
-class Exact:
-    """The largest divergence of any two neighbouring datasets, by the printed assumptions."""
-
-    def __init__(self, view):
-        self.view, self.rates = view, chances_of(view.source)
-        self.noise, self.rest = printed_noise(view.seen.assumptions())
-        self.column = functools.lru_cache(None)(self._column)
-
-    def _column(self, column):
-        return convolved(number_of_ones(column, self.rates), self.noise)
-
-    def pairs(self):
-        d = self.view.seen.count
-        values = [(0,), (1,)] if d == 1 else vectors(d, self.view.seen.ones)
-        zero = (0,) * d
-        if self.view.relation.key == "replace-special":
-            ones = [v for v in values if v != zero]
-            return values, [(v, zero) for v in ones] + [(zero, v) for v in ones]
-        return values, list(itertools.permutations(values, 2))
-
-    def __call__(self, *epsilons):
-        """Brackets of delta at each eps: the largest of all pairs in both orders."""
-        values, pairs = self.pairs()
-        worst = [arb(0)] * len(epsilons)
-        for others in itertools.combinations_with_replacement(values, self.view.n - 1):
-            for v, w in pairs:
-                p, q = self._laws((v, *others)), self._laws((w, *others))
-                for k, epsilon in enumerate(epsilons):
-                    a = arb(epsilon).exp()
-                    gains = [x - a * y for x, y in zip(p, q, strict=True)]
-                    worst[k] = arb.max(worst[k], sum((g for g in gains if g > 0), arb(0)))
-        # With what was cut of the noise an event's P - a Q is larger by P's part of it at the most,
-        # and smaller by a times Q's.
-        cut = self.view.seen.count * self.rest
-        return [
-            ((x - arb(epsilon).exp() * cut).lower(), (x + cut).upper())
-            for x, epsilon in zip(worst, epsilons, strict=True)
-        ]
-
-    def _laws(self, users):
-        laws = [self.column(tuple(sorted(c))) for c in zip(*users, strict=True)]
-        return [math.prod(masses, start=arb(1)) for masses in itertools.product(*laws)]
-
-
-def chances_of(mechanism):
-    if isinstance(mechanism, sd.Channel):
-        return [arb(row[1]) / (arb(row[0]) + arb(row[1])) for row in mechanism.matrix]
-    if isinstance(mechanism, sd.BinaryRR):
-        grow = arb(mechanism.eps0).exp()
-        return 1 / (grow + 1), grow / (grow + 1)
-    return chances(mechanism)
+from shuffledp.views.noise import KINDS
+from views.every import Exact
 
 
 def random_noise(rng, *, high):
@@ -200,15 +101,6 @@ def test_noise_alone_is_the_central_mechanism():
     assert exactly * (1.0 - 1e-13) <= found.upper <= 1.01 * found.lower
 
 
-def test_a_curve_far_out_is_never_trivial():
-    """Deltas that no float holds: a bound of a smaller eps, never 1, and no lower end."""
-    for kind in KINDS:
-        noise = sd.AddedNoise(kind=kind, scale=500.0)
-        view = sd.shuffle(sd.BinaryRR(eps0=3.0), 2000, view="sums", added=noise)
-        seen = view.seen.of_all.curve.point(2.5, width=1e-2)
-        assert seen.log_low <= seen.log_high < -200.0
-
-
 def test_what_is_said_and_what_is_refused():
     noise = sd.AddedNoise(kind="discrete-laplace", scale=2)
     view = sd.shuffle(sd.BinaryRR(eps0=2.0), 10, view="sums", added=noise)
@@ -231,11 +123,6 @@ def test_what_is_said_and_what_is_refused():
     ):
         with pytest.raises(ParameterError, match=words):
             make()
-
-
-def test_files_and_laws_have_the_same_limits():
-    assert table.KINDS == KINDS
-    assert (table.SMALLEST_SCALE, table.LARGEST_SCALE) == (SMALLEST_SCALE, LARGEST_SCALE)
 
 
 @pytest.mark.parametrize(
@@ -277,14 +164,6 @@ def test_the_central_mechanism_with_next_to_no_noise_has_both_ends(scale):
             assert bound.upper >= hand - 0.05
             assert bound.upper < bound.lower * 1.002
         assert view.delta(epsilon=0.5 / scale**2 + 1.0).upper <= math.exp(-0.4 / scale**2)
-
-
-def test_two_rounds_of_it_have_a_finite_end():
-    noise = sd.AddedNoise(kind="discrete-gaussian", scale=0.1)
-    view = sd.shuffle(BIT, 30, view="sums", added=noise).compose(rounds=2)
-    bound = view.seen.bound("epsilon", 1e-6, recomputed=True)
-    # Both rounds at once tell nearly all: their losses add up to 100.
-    assert 95.0 < bound.lower <= bound.upper < 100.2
 
 
 def test_nearly_everything_may_be_lost_and_the_end_is_that_of_the_law():

@@ -4,18 +4,10 @@ import math
 import random
 
 import pytest
-from flint import ctx
 
 import shuffledp as sd
 from shuffledp.views.datasets import local_guarantee
-from views.test_sums import exact
-
-
-@pytest.fixture(autouse=True)
-def many_bits():
-    before, ctx.prec = ctx.prec, 200
-    yield
-    ctx.prec = before
+from views.every import Exact
 
 
 @pytest.mark.parametrize("make", [sd.RAPPOR, sd.OUE])
@@ -33,8 +25,9 @@ def test_the_local_guarantee_is_the_largest_log_ratio(make):
         eps0 = local_guarantee(view.seen)
         # One of d items for another: the mechanism's own, to the bit.
         assert eps0 == mechanism.eps0 or ones > 1 or relation != "replace-one"
-        assert exact(mechanism, 1, ones, relation, eps0 * (1.0 + 1e-12)) < 1e-11
-        assert exact(mechanism, 1, ones, relation, eps0 * (1.0 - 1e-6)) > 1e-9
+        (_, beyond), (below, _) = Exact(view)(eps0 * (1.0 + 1e-12), eps0 * (1.0 - 1e-6))
+        assert beyond < 1e-11
+        assert below > 1e-9
         assert local_guarantee(view.compose(rounds=3).seen) == pytest.approx(3 * eps0, rel=1e-12)
 
 
@@ -48,7 +41,7 @@ def test_the_local_guarantee_is_no_smaller_next_to_eps0_0(ones):
         view = sd.shuffle(mechanism, 1, view="sums", ones=ones, relation=relation)
         found = local_guarantee(view.seen)
         # One user at a delta that is far below rounding: nothing caps the end but the guarantee.
-        assert exact(mechanism, 1, ones, relation, found) < 1e-40
+        assert Exact(view)(found)[0][1] < 1e-40
 
 
 def test_ends_are_close_and_agree_with_the_front_door():

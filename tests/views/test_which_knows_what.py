@@ -28,15 +28,6 @@ VIEWS = [
     sd.shuffle(groups=[(KRR, 8)]),
     sd.shuffle(KRR, 8, shuffler=sd.Shuffler(distance=1e-3), changed=2),
 ]
-POPULATION = "[population]\nusers = 20\n"
-GROUPS = '[[group]]\nusers = 20\n[group.randomizer]\nname = "k-rr"\nk = 3\neps0 = 1.0\n'
-MECHANISM = '[randomizer]\nname = "{}"\n{}\neps0 = 1.0\n'
-FILES = [
-    POPULATION + MECHANISM.format("k-rr", "k = 3"),
-    'view = "sums"\n' + POPULATION + MECHANISM.format("rappor", "d = 3"),
-    GROUPS + GROUPS.replace("1.0", "2.0"),
-    "changed = 2\n" + POPULATION + MECHANISM.format("k-rr", "k = 3") + "[shuffler]\nshards = 2\n",
-]
 
 
 def cells(start):
@@ -115,12 +106,6 @@ def test_values_that_are_solved_for():
         assert run(*line, *more).exit_code == 0
 
 
-@pytest.mark.parametrize("key", ["view", "added", "ones", "relation", "shuffler", "changed"])
-def test_a_plan_is_of_messages(key):
-    with pytest.raises(ParameterError, match=f"^{key} = 'sums': wanted no such parameter"):
-        sd.plan("frequencies", values=4, n=100, epsilon=1.0, delta=1e-6, **{key: "sums"})
-
-
 def test_nothing_can_be_had_together():
     for call in (
         lambda: sd.shuffle(groups=[(KRR, 9)], view="sums"),
@@ -140,32 +125,3 @@ def test_nothing_can_be_had_together():
         lambda: sd.shuffle(groups=[(KRR, 9)], changed=2),
     ):
         assert works(call)
-
-
-def test_files(tmp_path):
-    """Every file is accounted for, and taken by other commands or refused in a line."""
-    taken = {"account": [], "rounds": [], "run": []}
-    for k, text in enumerate(FILES):
-        path = tmp_path / f"{k}.toml"
-        whole = f'title = "t"\n{text}[target]\ndelta = 1e-2\n'
-        path.write_text(whole)
-        rounds = tmp_path / f"rounds{k}.toml"
-        rounds.write_text(whole + "[accounting]\nrounds = 2\n")
-        values, output = tmp_path / "values.csv", tmp_path / "y.csv"
-        values.write_text("x\n" + "1\n" * 20)
-        ways = {
-            "account": ("account", path, "--output", tmp_path),
-            "rounds": ("account", rounds, "--output", tmp_path),
-            "run": ("run", path, "--input", values, "--output", output),
-        }
-        for way, words in ways.items():
-            done = run(*words)
-            assert done.exit_code in {0, 2}, done.output
-            refused = done.exit_code == 2
-            assert not refused or done.stderr.count("\n") == 1
-            # `run` of messages wants their domain: that is said of the data, not of the view.
-            known = not refused or (way == "run" and "data" in done.stderr)
-            taken[way].append(known)
-    assert taken["account"] == cells("`account`")
-    assert taken["rounds"] == cells("several rounds in a deployment file")
-    assert taken["run"] == cells("`run`")

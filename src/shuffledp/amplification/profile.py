@@ -85,7 +85,7 @@ class _Curve:
         k = bisect_right(self._nodes, epsilon) - 1
         if self._nodes[k] == epsilon:
             return self._ends[k]
-        return _chord(epsilon, self._nodes[k : k + 2], self._ends[k : k + 2])
+        return chord(epsilon, self._nodes[k : k + 2], self._ends[k : k + 2])
 
     def _at_node(self, epsilon: float) -> End:
         question = LogDeltaAt(epsilon, _WIDTH, along=True)
@@ -115,7 +115,7 @@ def _nodes(rough: Callable[[float], float], points: Sequence[float]) -> list[flo
     return sorted({points[0], *map(float, inner), points[-1]})
 
 
-def _chord(epsilon: float, nodes: Sequence[float], ends: Sequence[End]) -> End:
+def chord(epsilon: float, nodes: Sequence[float], ends: Sequence[End]) -> End:
     """The straight line in e^eps between two upper ends, rounded up."""
     with ctx.workprec(_BITS):
         low, high, at = (arb(x).exp() for x in (*nodes, epsilon))

@@ -228,7 +228,7 @@ def _label(
         cut = cut if rising else _NOTHING
         found += [constant(at.tail(x, left), below), constant(at.tail(x, right), cut)]
         if rising:
-            lost = lost + _excess(at, x1, right, grow)
+            lost = lost + excess(at, x1, right, grow)
     etas, middle = stretch
     middle, atoms = share.gain * (1 - grow) * middle, []
     least, most = 1 - arb(max(etas)), 1 - arb(min(etas))
@@ -239,7 +239,7 @@ def _label(
     return Label(triple, atoms, (1 - share.theta) * lost / least + over)
 
 
-def _excess(at: Outputs, v: float, right: float, grow: arb) -> arb:
+def excess(at: Outputs, v: float, right: float, grow: arb) -> arb:
     """int over y > right of (f_1 - a f_v - C f_0)_+, C = max(gain of (1, v, 0) at ``right``, 0).
 
     If that gain is >= 0, gains rise from there on.  Otherwise f_1 > a f_v only from

@@ -81,7 +81,7 @@ def log_delta_with_jump(
     share, line = checked(numbers, at)
     if share.ceiling is None:
         raise ParameterError("ceiling: wanted a number above which gains are jumps")
-    laws = _laws(at, cover, arb(epsilon), share, n)
+    laws = laws_of(at, cover, arb(epsilon), share, n)
     target = _NOTHING if enough == -math.inf else arb(enough).exp()
     found = bound_of(laws, share.ceiling, n, around, line, target)
     return enough if enough > -math.inf and found <= target else float_above(found.log())
@@ -136,7 +136,7 @@ def bound_of(
     return made.paid + made.largest(target - made.paid)
 
 
-def _laws(at: Outputs, cover: Cover, eps: arb, share: Share, n: int) -> Laws:
+def laws_of(at: Outputs, cover: Cover, eps: arb, share: Share, n: int) -> Laws:
     """The laws of noise on an interval."""
     whole = Share(share.kappa, share.theta)
     pool = reservoir(at, cover, eps, whole)
@@ -174,7 +174,7 @@ class _Bound:
         fine = [raised(one.atoms, least) for one in laws.types]
         rough = [raised(one.rough, least) for one in laws.types]
         own, self._jumps = _above(c, cut), [_above(law, cut) for law in fine]
-        self._groups = _split([_worth(jumps, cut) for jumps in self._jumps])
+        self._groups = two_groups([_worth(jumps, cut) for jumps in self._jumps])
         first, second = ([rough[i] for i in group] for group in self._groups)
         others = Others(c, laws.hidden, (first, second), laws.remainders)
         self._heights = Heights(others, cut, n - 1, around)
@@ -214,7 +214,7 @@ class _Bound:
         return sharpest(self._c, d, self._n, lines, paid=_NOTHING, room=room)
 
 
-def _split(worth: Sequence[float]) -> tuple[list[int], list[int]]:
+def two_groups(worth: Sequence[float]) -> tuple[list[int], list[int]]:
     """Indices of the labels with jumps, and of those almost without; any split is valid."""
     least = _FEW * max(worth)
     first = [i for i, one in enumerate(worth) if one >= least]

@@ -303,7 +303,7 @@ def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:
     low, high = arb(0), _left_out(law.atoms, parts, n)
     share = log_error - 0.5 * math.log(len(parts)) if parts else log_error
     for part in parts:
-        ends = _of_part(law.atoms, Sum([part]), n, share)
+        ends = of_part(law.atoms, Sum([part]), n, share)
         low, high = low + ends[0], high + ends[1]
     return low, high
 
@@ -327,7 +327,7 @@ def _left_out(atoms: Atoms, parts: Sequence[Part], n: int) -> arb:
     return n * positive * total(m for m, _ in both) ** (n - 1)
 
 
-def _of_part(atoms: Atoms, proposed: Sum, n: int, log_error: float) -> tuple[arb, arb]:
+def of_part(atoms: Atoms, proposed: Sum, n: int, log_error: float) -> tuple[arb, arb]:
     """Both ends of one layer's contribution to E (sum of n draws)_+."""
     part = proposed.parts[0]
     size = part.masses.size

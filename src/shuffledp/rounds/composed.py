@@ -31,6 +31,8 @@ GDP_RTOL = 1e-3
 # Shares of the eps that decides a trade-off, at which the curve of one pair of datasets is
 # enclosed.
 _TRADEOFF_SHARES = (0.5, 0.75, 0.9, 0.97, 1.0, 1.03, 1.1, 1.25, 1.5)
+# Least eps around which it is enclosed, as a share of the eps for delta = 1e-12.
+_TRADEOFF_LEAST = 0.03
 # Most orders for which dots of rho are placed.
 _RHO_MOST = 10
 # A note says that a Renyi divergence is the cheap one where its ends are this many widths apart.
@@ -251,7 +253,8 @@ class Composed(Rounds):
 
         That pair's composed curve is enclosed at some eps, and a law is put below these values.
         """
-        near = best_eps(alpha, self.rough_log_delta, end)
+        least = _TRADEOFF_LEAST * min(self._reach(), end)
+        near = max(best_eps(alpha, self.rough_log_delta, end), least)
         target = max(self.rough_log_delta(near), _MU_LEAST)
         laws, witness = self._below(self._for(target, 1.0), around=near / self.rounds)
         eps = sorted({0.0, *(near * share for share in _TRADEOFF_SHARES), end})

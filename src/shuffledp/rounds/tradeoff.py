@@ -32,22 +32,25 @@ def guaranteed(alpha: float, log_upper: Curve, roughly: Curve, last: float) -> f
     last : float
         The largest eps that is tried.
     """
-
-    def mirrored(eps: float) -> float:
-        return math.exp(-eps) * (1.0 - math.exp(roughly(eps)) - alpha)
-
-    value = arb(0)
-    for eps in {best_eps(alpha, roughly, last), _largest(mirrored, 0.0, last)}:
-        left, a, error = 1 - arb(log_upper(eps)).exp(), arb(eps).exp(), arb(alpha)
-        value = arb.max(value, arb.max(left - a * error, (left - error) / a))
+    eps = best_eps(alpha, roughly, last)
+    left, a, error = 1 - arb(log_upper(eps)).exp(), arb(eps).exp(), arb(alpha)
+    value = arb.max(left - a * error, (left - error) / a)
     return max(0.0, min(float_below(value), 1.0 - alpha))
 
 
 def best_eps(alpha: float, roughly: Curve, last: float) -> float:
-    """An estimate of the eps >= 0 with the largest 1 - delta(eps) - e^eps alpha."""
-    # The expression can be positive only if e^eps alpha <= 1.
-    end = min(last, -math.log(alpha))
-    return _largest(lambda eps: 1.0 - math.exp(roughly(eps)) - math.exp(eps) * alpha, 0.0, end)
+    """About the eps >= 0 at which one of the two functions of ``guaranteed`` is largest."""
+
+    def direct(eps: float) -> float:
+        return 1.0 - math.exp(roughly(eps)) - math.exp(eps) * alpha
+
+    def mirrored(eps: float) -> float:
+        return math.exp(-eps) * (1.0 - math.exp(roughly(eps)) - alpha)
+
+    # The first can be positive only if e^eps alpha <= 1.
+    one = _largest(direct, 0.0, min(last, -math.log(alpha)))
+    other = _largest(mirrored, 0.0, last)
+    return one if direct(one) >= mirrored(other) else other
 
 
 def _largest(function: Curve, low: float, high: float) -> float:

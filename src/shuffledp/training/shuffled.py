@@ -52,7 +52,7 @@ class EpochCurve:
                 continue
             log_delta0 = _log_delta0(distance, eps0)
             make = clone_pair if trust == "published" else stronger_clone_pair
-            extra = _log_extra(eps0, log_delta0, n, trust)
+            extra = log_extra(eps0, log_delta0, n, trust)
             self.clones.append((Profile(make(eps0=eps0, n=n)), extra))
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
@@ -110,7 +110,7 @@ def _log_delta0(distance: float, eps0: float) -> float:
     return log_delta_gaussian(distance, eps0).high
 
 
-def _log_extra(eps0: float, log_delta0: float, n: int, trust: Trust) -> float:
+def log_extra(eps0: float, log_delta0: float, n: int, trust: Trust) -> float:
     """log of what is added to the clone's delta, without the factor 1 + e^eps."""
     small = math.exp(-eps0)
     if trust == "published":
