@@ -23,7 +23,7 @@ Find = Literal["largest", "smallest"]
 _SMALLEST, _LARGEST = 1e-4, 300.0
 # Where an evaluation takes seconds, the value that is given and the one beyond it are so near.
 _NEAR = 1e-3
-# Where a search for whole numbers begins: the bounds of fewer users take longer.
+# Where a search for the smallest whole number begins: bounds of fewer users take longer.
 _WHOLE = 10_000
 # Steps inward: first by what is missing, each later one by twice as much of what still is. Where
 # more is missing than an eps is wide, as for deltas below the smallest floats, delta decides alone.
@@ -290,6 +290,7 @@ class _Asked:
     def crossing(self, rtol: float, start: float | None) -> Crossing | None:
         """The last value that meets the target by delta, and the next; None where none does."""
         quick = self.quick
+        many = self.whole and quick and self.private > self.open_end
         return search(
             self.log_upper,
             self.log_target,
@@ -297,7 +298,7 @@ class _Asked:
             open_end=self.open_end,
             start=start,
             estimate=self.estimate if quick else None,
-            unknown=_WHOLE if self.whole and quick else 1.0,
+            unknown=_WHOLE if many else 1.0,
             apart=max(rtol, _NEAR) if not quick else 0.0 if self.whole else rtol,
             whole=self.whole,
         )
