@@ -156,6 +156,7 @@ def searches() -> Iterator[tuple[str, Question]]:
                 delta=1e-8,
                 find="smallest",
                 whole=True,
+                what="n",
             ),
         )
         yield (

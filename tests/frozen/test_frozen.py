@@ -51,7 +51,7 @@ def meets_no_less(found, kept):
     assert found.log_delta <= math.log(found.delta)
     # As near to the edge as a search for a real number goes. The eps of rounds has to meet the
     # target too, and ends up to its own width above where delta meets it.
-    near = 2e-6 if found.rounds == 1 else 1e-4
+    near = 2e-6 if found.account.rounds == 1 else 1e-4
     room = 0.0 if float(kept["value"]).is_integer() else near
     if found.what == "n":
         assert found.value <= kept["value"]
