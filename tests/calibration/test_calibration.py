@@ -110,10 +110,10 @@ def test_all_values_meet_it():
 
 def test_no_value_meets_it_and_what_would():
     with pytest.raises(NotCertified, match=r"it would with n = ([\d,]+) users") as error:
-        calibrate(among(K_RR, n=10), epsilon=1e-5, delta=1e-6)
-    assert str(error.value).startswith("value = 0.0001: k-rr at n = 10 does not meet eps = 1e-05")
+        calibrate(among(K_RR, n=10), epsilon=0.01, delta=1e-6, low=0.5)
+    assert str(error.value).startswith("value = 0.5: k-rr at n = 10 does not meet eps = 0.01")
     n = int(str(error.value).split("n = ")[-1].split()[0].replace(",", ""))
-    assert sd.shuffle(K_RR(1e-4), n=n).delta(epsilon=1e-5).upper <= 1e-6
+    assert sd.shuffle(K_RR(0.5), n=n).delta(epsilon=0.01).upper <= 1e-6
     target = {"epsilon": 0.01, "delta": 1e-6}
     mechanism = sd.KRR(k=3, eps0=5.0)
     with pytest.raises(NotCertified, match=r"^n = 100: k-rr does not .*wanted a larger target"):
