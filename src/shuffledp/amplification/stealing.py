@@ -153,10 +153,14 @@ def _jump(source: Stolen, n: int) -> LoneJump:
 
 
 def _if_any(make: Callable[[], Some | None]) -> Some | None:
-    """``make()``, or None where it is not certified (for instance too many inputs at tiny eps)."""
+    """``make()``, or None where it is not certified (for instance too many inputs at tiny eps).
+
+    Proposals are floats: where noise is so large, or eps is, that they divide by zero or overflow,
+    there is no proposal.
+    """
     try:
         return make()
-    except NotCertified:
+    except (NotCertified, ArithmeticError):
         return None
 
 
