@@ -13,6 +13,7 @@ import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.errors import ParameterError
 from shuffledp.protocol import read_reports, write_reports
+from shuffledp.protocol.questions import Asked
 from shuffledp.randomizers.values import RefusedRows
 
 N = 3000
@@ -201,3 +202,10 @@ def test_reports_without_a_finite_sum_are_refused():
     for reports in ([1e308, 1e308], [1e308] * 9 + [-1e308] * 9):
         with pytest.raises(ParameterError, match=r"reports = 1e\+308: wanted .* a finite sum"):
             Unbounded(eps0=1.0).estimate(np.array(reports))
+
+
+def test_a_report_whose_power_is_no_float_is_outside(tmp_path):
+    mechanism = sd.GeneralizedGaussian(shape=1 / 32, scale=1.0)
+    write_reports(tmp_path / "r.parquet", iter([np.array([0.0, 1.0, 1e90])]), mechanism, None)
+    assert read_reports(tmp_path / "r.parquet", asked=Asked(moments=1)).refused == 0
+    assert read_reports(tmp_path / "r.parquet", asked=Asked(moments=2)).refused == 1

@@ -128,7 +128,8 @@ class GeneralizedGaussian(IntervalNoise):
         """L^(1/b) scales, L a Gamma(1/b) number: their density is e^-L/Gamma(1 + 1/b)."""
         a = 1.0 / self.shape
         size, error = gamma_power(a, a, tail)
-        slope = tail * np.exp(size**self.shape) * math.gamma(1.0 + a)
+        # In logs: a small shape has powers whose exponentials are no floats.
+        slope = np.exp(np.log(tail) + size**self.shape + math.lgamma(1.0 + a))
         return size / self.distance, (doubt * slope + error * size) / self.distance
 
 
