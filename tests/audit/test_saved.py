@@ -49,6 +49,9 @@ def test_what_is_written_is_read_again(whole, tmp_path):
     assert saved.verdict == whole["verdict"] == "not refuted"
     shown = CliRunner().invoke(main, ["audit", str(written(tmp_path, whole))])
     assert (shown.exit_code, shown.stdout) == (0, saved.text())
+    # What was not checked is said of a file, and of nothing that was computed now.
+    assert "Not checked: p-values and bounds" in saved.text()
+    assert "Not checked" not in Saved(saved.parts, saved.source).text()
 
 
 EDITS = {

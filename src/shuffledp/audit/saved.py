@@ -32,10 +32,13 @@ class Saved:
         By their names: program, shuffler.
     source : dict
         Where the reports came from, and what made the file; nothing is computed from it.
+    is_read : bool
+        Whether a file said it: then its p-values and bounds were not computed from its counts.
     """
 
     parts: Mapping[str, Result]
     source: Mapping[str, Any] = field(default_factory=dict)
+    is_read: bool = False
 
     @property
     def verdict(self) -> str:
@@ -70,7 +73,7 @@ def read_saved(path: str | Path) -> Saved:
         parts = {key: _part(key, one) for key, one in table["parts"].items()}
         if not parts:
             raise rejected("parts", "none", f"some of {', '.join(_PLANS)}")
-        saved = Saved(parts, dict(table["source"]))
+        saved = Saved(parts, dict(table["source"]), is_read=True)
         if saved.verdict != table["verdict"]:
             said = f"{table['verdict']!r} is said, {saved.verdict!r} follows from the p-values"
             raise ParameterError(f"verdict: {said}")

@@ -38,6 +38,10 @@ _ASSUMPTIONS = (
     "Nothing is said of inputs that were not audited, nor of differences too small for the sample.",
     "Cells, events and the parts of the level were settled before any report was made.",
 )
+_NOT_CHECKED = (
+    "Not checked: p-values and bounds are as the file says; they were not computed again from its "
+    "counts."
+)
 
 
 @dataclass(frozen=True)
@@ -115,8 +119,8 @@ def audit_blocks(saved: Any, level: int, *, lifted: bool = True) -> list[Block]:
     blocks: list[Block] = [status(kind, strong(_capital(saved.verdict)), words)]
     for name, part in saved.parts.items():
         blocks += [heading(_TITLES[name], level), *_of(part, lifted=lifted)]
-    blocks += [heading("What this rests on", level), bullets(_ASSUMPTIONS)]
-    return blocks
+    rests_on = (*_ASSUMPTIONS, _NOT_CHECKED) if saved.is_read else _ASSUMPTIONS
+    return [*blocks, heading("What this rests on", level), bullets(rests_on)]
 
 
 def _of(part: Any, *, lifted: bool) -> list[Block]:
