@@ -72,8 +72,11 @@ def test_notebooks_are_text(name):
         compile(cell, name, "exec")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", site.NOTEBOOKS)
+# The reviewer's takes three seconds, the others ten and more.
+SLOW = [pytest.param(name, marks=pytest.mark.long) for name in site.NOTEBOOKS if name != "reviewer"]
+
+
+@pytest.mark.parametrize("name", ["reviewer", *SLOW])
 def test_notebooks_run(name, tmp_path):
     code = "\n".join(CELL.findall((NOTEBOOKS / f"{name}.md").read_text()))
     done = subprocess.run(
