@@ -135,6 +135,10 @@ class Analysis:
     other_end: str | None = None
     alone: Callable[[Source], bool] = field(default=_alone_never, repr=False)
 
+    def __reduce__(self) -> tuple[Callable[[str], Analysis], tuple[str]]:
+        """A copy is the analysis with this key: there is one of each."""
+        return analysis_named, (self.key,)
+
 
 def analyses() -> tuple[Analysis, ...]:
     """All analyses: upper ends first, then lower ends; the tightest first in each group."""
