@@ -109,10 +109,6 @@ class Formula:
     curve: Callable[[Source, int], Curve] = field(repr=False)
     end: Literal["estimate"] = field(default="estimate", init=False)
 
-    def __reduce__(self) -> tuple[Callable[[str], Formula], tuple[str]]:
-        """A copy is the formula with this key: there is one of each."""
-        return _formula_named, (self.key,)
-
     @property
     def key(self) -> str:
         """What ``analysis="..."`` takes."""
@@ -139,12 +135,6 @@ class Formula:
         log = -math.inf if value >= source.eps0 else min(curve.log_delta_at(value), 0.0)
         shown = math.exp(log) if log > _UNDERFLOW else 0.0
         return Estimate("delta", shown, title, paper, at=at, warning=curve.warning, log_value=log)
-
-
-def _formula_named(key: str) -> Formula:
-    from shuffledp.published.table import FORMULAS  # the table imports this module
-
-    return FORMULAS[key]
 
 
 def of_epsilon(epsilon_at: Callable[[float], float], warning: str = NOT_CERTIFIED) -> Curve:
