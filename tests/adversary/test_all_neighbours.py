@@ -19,8 +19,8 @@ from adversary.relations import pairs_of
 
 NAMES = (*cases.SINGLE, *cases.COMPOSED)
 CERTIFIED = [None, *(a.key for a in sd.analyses() if a.end in {"upper", "lower"})]
-# The best of all, and those that it is often made of.
-FEW = [None, "blanket", "label-stealing"]
+# The best of all, and what it is often made of.
+FEW = [None, "blanket"]
 QUICK = [None, *(a.key for a in sd.analyses() if a.end in {"upper", "lower"} and not a.slow)]
 
 

@@ -102,10 +102,10 @@ def test_a_matrix_is_taken_as_it_is(server, tmp_path, monkeypatch):
 
 
 def test_the_curve_has_the_library_s_ends(server):
-    fields = KRR | {"points": "5"}
+    fields = KRR | {"points": "3"}
     status, body = ask(server, "curve", fields)
     assert status == 200, body
-    assert [row["n"] for row in body["rows"]] == [100, 1000, 10_000, 100_000, 1_000_000]
+    assert [row["n"] for row in body["rows"]] == [100, 10_000, 1_000_000]
     for row in body["rows"]:
         bound = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=row["n"]).epsilon(delta=1e-6)
         assert (row["lower"], row["upper"]) == (bound.lower, bound.upper)

@@ -37,6 +37,7 @@ def test_noise_far_below_the_clip_is_refused(sampler):
         sd.sgd(n=100, epochs=1, delta=1e-5, sampler=sampler, noise=0.01, clip=1.0)
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(("low", "high", "scale"), [(0.0, 1.0, 3.0), (-0.1, 0.7, 0.3), (0, 2, 1)])
 def test_scales_are_rounded_up(low, high, scale):
     """1/3 as a float is below 1/3, and was certified."""

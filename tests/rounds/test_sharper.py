@@ -49,7 +49,8 @@ def stolen_round(one):
     )
 
 
-@pytest.mark.parametrize(("eps0", "n"), [(1.0, 60), pytest.param(2.0, 150, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize(("eps0", "n"), [(1.0, 60), (2.0, 150)])
 def test_two_adaptive_rounds_of_all_datasets(eps0, n):
     """The second round's data set and direction are the worst after each output of the first."""
     laws = binary_laws(eps0, n)

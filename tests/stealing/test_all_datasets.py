@@ -68,7 +68,7 @@ def check_channel(rng: random.Random, settings: int) -> int:
 
 def test_random_channels() -> None:
     rng = random.Random(1)
-    assert sum(check_channel(rng, 1) for _ in range(50)) >= 100
+    assert sum(check_channel(rng, 1) for _ in range(25)) >= 50
 
 
 @pytest.mark.long
