@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+import shuffledp as sd
 from laws import mechanism_of
 from shuffledp.bounds.stealing import log_delta
 from shuffledp.bounds.stealing_cases import Numbers, cases_of
@@ -65,3 +66,13 @@ def test_the_bound_is_the_same_with_and_without(spiky):
         together = log_delta(cases, [free] * len(cases), N, EPS)
         alone = log_delta(list(cases), [free] * len(cases), N, EPS)
     assert together == pytest.approx(alone, abs=1e-9)
+
+
+def test_pairs_of_many_inputs_are_screened_where_the_first_has_silent_outputs():
+    """Its own numbers would hide in those outputs, and no other pair could share them."""
+    rng = np.random.default_rng(2)
+    counts = 1 + rng.multinomial(4096 - 64, rng.dirichlet(np.ones(64), size=64))
+    rows = tuple(tuple(float(x) for x in row) for row in counts / 4096.0)
+    bound = sd.shuffle(sd.Channel(matrix=rows), n=10**5).epsilon(delta=1e-6)
+    assert 0.0 < bound.lower <= bound.upper < bound.lower * 1.001
+    assert bound.upper_theorem.ids[0] == "label-stealing"

@@ -42,7 +42,7 @@ from shuffledp.laws.sources import (
     refuse_protocol,
 )
 from shuffledp.multimessage import MultiMessage
-from shuffledp.propose.stealing_solve import MOST_ALONE
+from shuffledp.propose.stealing import MOST_ALONE
 from shuffledp.published import FORMULAS
 from shuffledp.randomizers import Randomizer
 from shuffledp.theorems import Theorem

@@ -45,6 +45,9 @@ _STEP, _STEP_OF_ALPHA = 1.1, 0.5
 # Largest share of the blanket where numbers have to be constants, so that some of every law is
 # left.
 _MOST_CONSTANT = 0.97
+# Most pairs of inputs with numbers of their own: some seconds. Of more, those that are certainly
+# lower have the numbers of the worst one.
+MOST_ALONE = 132
 # Largest alpha times gain: e^600 is a finite float.
 _LARGEST_EXPONENT = 600.0
 # A difference of masses below this share of them is rounding error.
@@ -90,7 +93,11 @@ class Case(Protocol):
 class Floats:
     """A case in floats: rows of the reservoir, and of all labels side by side, padded with 0."""
 
-    def __init__(self, case: Case, kept: dict[int, Array] | None = None) -> None:
+    def __init__(
+        self, case: Case, kept: dict[int, Array] | None = None, *, shared: bool = False
+    ) -> None:
+        #: Whether its numbers have to serve many pairs of inputs.
+        self.shared = shared
         rows: dict[int, Array] = {} if kept is None else kept
 
         def row(values: Any) -> Array:
@@ -146,7 +153,8 @@ class AllFloats(Sequence[Floats]):
 
     def __getitem__(self, i: Any) -> Any:
         if i not in self._made:
-            self._made[i] = Floats(self._cases[i], self._kept)
+            shared = len(self._cases) > MOST_ALONE
+            self._made[i] = Floats(self._cases[i], self._kept, shared=shared)
         return self._made[i]
 
 

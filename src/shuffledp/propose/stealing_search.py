@@ -125,13 +125,18 @@ def _value(plan: Plan) -> float:
 
 
 def _starts(made: Planner, hidden: float) -> list[tuple[Array, Array]]:
-    """The label with the largest spread; a reservoir of all outputs, or of the silent ones."""
+    """The label with the largest spread; a reservoir of all outputs, or of the silent ones.
+
+    Outputs that are silent for one pair are not for others: numbers that many pairs share start
+    from all outputs alone.
+    """
     case = made.case
     weights = np.zeros(case.spreads.size)
     weights[case.order[0]] = 1.0
     starts = [np.full(made.signs.size, hidden)]
     law = made.by_group(weights @ case.other)
-    for group in np.flatnonzero((made.signs == 0) & (law > 1e-6)):
+    silent = (made.signs == 0) & (law > 1e-6) & (not case.shared)
+    for group in np.flatnonzero(silent):
         start = np.full(made.signs.size, hidden * _LOUD)
         start[group] = hidden / law[group]
         starts.append(start)

@@ -10,10 +10,10 @@ import numpy as np
 
 from shuffledp.errors import NotCertified
 from shuffledp.propose.solve import crossing, first_epsilon
-from shuffledp.propose.stealing import AllFloats, Plan, Planner
+from shuffledp.propose.stealing import MOST_ALONE, AllFloats, Plan, Planner
 from shuffledp.propose.stealing_search import best_plan, first_plans, is_few
 
-__all__ = ["MOST_ALONE", "Crossing", "Proposer"]
+__all__ = ["Crossing", "Proposer"]
 
 # First d log delta/d log eps; under a normal law it is -24 at delta = 1e-6, -10 at 1e-3.
 _SLOPE = -12.0
@@ -29,9 +29,8 @@ _GUESSES, _SETTLED, _OFF = 4, 0.1, 0.3
 _SEARCHES, _STARTS, _SAME = 5, 3, 5e-3
 # A pair whose log delta is lower by more than this gets no search of its own.
 _APART = 0.02
-# From this many pairs on, pairs that are certainly lower use the numbers of the worst one. Most
-# pairs with numbers of their own: some seconds.
-_SOME, MOST_ALONE = 6, 132
+# From this many pairs on, pairs that are certainly lower use the numbers of the worst one.
+_SOME = 6
 # A pair whose log delta is lower by more than this is not the worst at an eps nearby.
 _FAR = 1.0
 # Largest squared shift for a start by the normal law.
