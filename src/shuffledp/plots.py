@@ -156,7 +156,8 @@ def crowd_figure(account: Account, *, labels: Sequence[str]) -> Figure:
         (label, [x if 0.0 < x < math.inf else math.nan for x in values], marker)
         for label, (values, marker) in ends.items()
     ]
-    names = [f"group {k}, {label}" for k, label in enumerate(labels)]
+    groups = zip(account.deployment.group, labels, strict=True)
+    names = [f"group {k}, {label}, {one.users:,} users" for k, (one, label) in enumerate(groups)]
     unit = " (nats)" if hidden[0].quantity == "epsilon" else ""
     xlabel = f"central {_ends_word(hidden[0])}{unit} at {_at_words(account)}"
     figure = picture(lambda ax: draw_dots(ax, names, series, xlabel=xlabel))
