@@ -5,8 +5,7 @@ events into a composition whose ends are certified.
 """
 
 from shuffledp.accounting.accountants import ShufflePLDAccountant, ShuffleRdpAccountant
-from shuffledp.accounting.certified import certified
-from shuffledp.accounting.event import ShuffleDpEvent
+from shuffledp.accounting.event import ShuffleDpEvent, certified
 
 __all__ = [
     "ShuffleDpEvent",

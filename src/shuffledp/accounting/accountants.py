@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from dp_accounting import dp_event, privacy_accountant
-from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.pld.pld_privacy_accountant import PLDAccountant
 from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
 
-from shuffledp.accounting.event import ShuffleDpEvent
+from shuffledp.accounting.event import ShuffleDpEvent, pld_of, rdp_of
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours.one_user import REPLACEMENT, AddOrRemove, ReplaceSpecial
 
 Relation = privacy_accountant.NeighboringRelation
 Problem = privacy_accountant.PrivacyAccountant.CompositionErrorDetails
 
+# Masses of a PLD are added up in floats: smaller deltas are rounding noise.
 _SMALLEST_DELTA = 1e-13
-
 # Our relation -> dp_accounting's name for it.
 _NAMES: dict[Any, Any] = {
     REPLACEMENT: Relation.REPLACE_ONE,
@@ -30,18 +28,18 @@ _NAMES: dict[Any, Any] = {
 
 def _wrong_relation(event: ShuffleDpEvent, relation: Any) -> Problem | None:
     """Why the event may not be counted; None where it may."""
-    kind, own = type(event).__name__, event.relation
+    own = event.account.relation
     name = _NAMES.get(own)
+    if relation is name:
+        return None
     if name is None:
         words = (
-            f"`{kind}` is for neighbours with {own.words}, which is not `REPLACE_ONE`; "
+            f"`ShuffleDpEvent` is for neighbours with {own.words}, which is not `REPLACE_ONE`; "
             "`shuffledp.compose` and `shuffledp.accounting.certified` carry such relations along."
         )
-        return Problem(invalid_event=event, error_message=words)
-    if relation is not name:
-        words = f"neighboring_relation must be `{name.name}` for `{kind}`. Found {relation}."
-        return Problem(invalid_event=event, error_message=words)
-    return None
+    else:
+        words = f"neighboring_relation must be `{name.name}` for this event. Found {relation}."
+    return Problem(invalid_event=event, error_message=words)
 
 
 class ShufflePLDAccountant(PLDAccountant):
@@ -58,7 +56,6 @@ class ShufflePLDAccountant(PLDAccountant):
         value_discretization_interval: float = 1e-4,
     ) -> None:
         super().__init__(neighboring_relation, value_discretization_interval)
-        self._known: dict[Hashable, Any] = {}
 
     def _maybe_compose(
         self,
@@ -66,41 +63,20 @@ class ShufflePLDAccountant(PLDAccountant):
         count: int,
         do_compose: bool,  # noqa: FBT001 (the base's)
     ) -> Problem | None:
+        grid = self._value_discretization_interval
         if isinstance(event, ShuffleDpEvent):
             problem = _wrong_relation(event, self.neighboring_relation)
-            if problem is None and do_compose and count:
-                self._pld = self._pld.compose(self._one(event).self_compose(count))
-            return problem
-        if isinstance(event, dp_event.RandomizedResponseDpEvent):
-            return self._randomized_response(event, count, do_compose=do_compose)
-        return super()._maybe_compose(event, count, do_compose)
-
-    def _one(self, event: ShuffleDpEvent) -> Any:
-        """The PLD of one event, made once."""
-        key = event.whole
-        if key not in self._known:
-            grid = self._value_discretization_interval
-            self._known[key] = event.pld(grid)
-        return self._known[key]
-
-    def _randomized_response(
-        self, event: dp_event.RandomizedResponseDpEvent, count: int, *, do_compose: bool
-    ) -> Problem | None:
-        # The base composes it once, whatever the count.
-        problem = super()._maybe_compose(event, count, False)  # noqa: FBT003 (the base's)
-        if problem is not None or not do_compose or event.num_buckets == 1 or count == 0:
-            return problem
-        if event.noise_parameter == 0:
-            self._contains_non_dp_event = True
-            return None
-        one = privacy_loss_distribution.from_randomized_response(
-            noise_parameter=event.noise_parameter,
-            num_buckets=event.num_buckets,
-            value_discretization_interval=self._value_discretization_interval,
-            neighboring_relation=self._neighboring_relation,
-        )
-        self._pld = self._pld.compose(one.self_compose(count))
-        return None
+            one: Any = pld_of(event, grid) if problem is None and do_compose and count else None
+        elif isinstance(event, dp_event.RandomizedResponseDpEvent) and count > 1 and do_compose:
+            # The base composes it once, whatever the count.
+            alone = PLDAccountant(self.neighboring_relation, grid).compose(event)
+            self._contains_non_dp_event |= alone._contains_non_dp_event  # noqa: SLF001 (the base's)
+            problem, one = None, alone._pld  # noqa: SLF001 (the base's)
+        else:
+            return super()._maybe_compose(event, count, do_compose)
+        if one is not None:
+            self._pld = self._pld.compose(one.self_compose(count))
+        return problem
 
     def get_epsilon(self, target_delta: float) -> float:
         """eps at a delta of at least 1e-13.
@@ -108,8 +84,7 @@ class ShufflePLDAccountant(PLDAccountant):
         Raises
         ------
         NotCertified
-            For smaller ones: masses are added up in float arithmetic. ``certified(ledger)`` takes
-            any.
+            For smaller ones: ``certified(ledger)`` takes any.
         """
         if not target_delta >= _SMALLEST_DELTA:
             raise NotCertified(
@@ -128,7 +103,6 @@ class ShuffleRdpAccountant(RdpAccountant):
         neighboring_relation: Any = Relation.REPLACE_ONE,
     ) -> None:
         super().__init__(orders, neighboring_relation)
-        self._known: dict[Hashable, Any] = {}
 
     def _maybe_compose(
         self,
@@ -140,8 +114,5 @@ class ShuffleRdpAccountant(RdpAccountant):
             return super()._maybe_compose(event, count, do_compose)
         problem = _wrong_relation(event, self._neighboring_relation)
         if problem is None and do_compose and count:
-            key = event.whole
-            if key not in self._known:
-                self._known[key] = np.array(event.rdp(self._orders.tolist()))
-            self._rdp = self._rdp + count * self._known[key]
+            self._rdp = self._rdp + count * rdp_of(event, tuple(self._orders.tolist()))
         return problem

@@ -1,126 +1,92 @@
-"""ShuffleDpEvent: one round of an account, as dp_accounting describes events."""
+"""ShuffleDpEvent: an account as an event of dp_accounting, and such events with certified ends."""
 
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import attr
+import numpy as np
 from dp_accounting import dp_event
 
-from shuffledp.accounting.plain import plain, text_of
-from shuffledp.accounts import Account, generic, shuffle
-from shuffledp.amplification.messages import Messages
-from shuffledp.errors import rejected
-from shuffledp.neighbours.one_user import Relation
-from shuffledp.randomizers import Randomizer, randomizer_from_dict
+from shuffledp.accounts import Account
+from shuffledp.errors import ParameterError, rejected
 from shuffledp.rounds import Composed, compose
-from shuffledp.training import SGD, sgd
-
-GENERIC = "generic"
-# The event does not depend on the target that an account of training asks for.
-_ANY_DELTA = 1e-6
-_BATCHES = ("sampler", "noise", "clip", "batch", "per_epoch", "relation")
+from shuffledp.training import SGD
 
 
-def _plain(given: Any) -> dict[str, Any]:
-    """A relation may be given as a value: its name says it, as it has no numbers."""
-    if isinstance(given, Mapping) and isinstance(given.get("relation"), Relation):
-        given = {**given, "relation": given["relation"].key}
-    return plain(given)
+def _is_account(event: object, field: object, value: object) -> None:
+    del event, field
+    if not isinstance(value, Account | Composed | SGD):
+        raise rejected("account", value, "what shuffle, compose or sgd returned")
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
 class ShuffleDpEvent(dp_event.DpEvent):
-    """One round of a local randomizer among n users behind a shuffler, or one epoch of DP-SGD.
+    """Everything that an account releases: all its rounds, of a run of DP-SGD all its epochs.
 
-    The accountants count it under its own relation alone: REPLACE_ONE, or of batches
-    REPLACE_SPECIAL or ADD_OR_REMOVE_ONE.
+    The accountants count it under its own relation alone.
 
     Attributes
     ----------
-    mechanism : mapping
-        {"name": ..., parameters}; the name is the randomizer's, or "generic" for any eps0-LDP
-        randomizer. Of batches {"sampler", "noise", "clip", "batch", "per_epoch", "relation"}, as
-        for ``sgd``. (A mapping, because dp_accounting takes text fields apart into letters.)
-        Arrays and tuples in it are kept as lists: events are equal if all their numbers are.
-    n : int
-        Users, or examples.
-    published : bool
-        Whether theorems proved only in docs/ are left out.
+    account : Account, Composed or SGD
+        What ``shuffle``, ``compose`` or ``sgd`` returned; messages or crowds behind one perfect
+        shuffler, with one user who changes.
     """
 
-    # Lists have no hash: equal events share that of the other fields.
-    mechanism: Mapping[str, Any] = attr.ib(converter=_plain, hash=False)
-    n: int
-    published: bool = False
-
-    @classmethod
-    def of(cls, mechanism: Account | SGD | Randomizer, *, n: int | None = None) -> ShuffleDpEvent:
-        """The event of an account of messages, of one epoch of a run, or of a randomizer.
-
-        Of a run with several epochs, ``SelfComposedDpEvent(event, run.epochs)`` is all of it.
-
-        Parameters
-        ----------
-        mechanism : Account, SGD or Randomizer
-            What runs.
-        n : int, optional
-            Users, for a randomizer.
-        """
-        if isinstance(mechanism, Account):
-            seen = mechanism.seen
-            one = mechanism.is_plain and mechanism.rounds == 1
-            if not (one and isinstance(seen, Messages) and isinstance(seen.source, Randomizer)):
-                raise rejected("mechanism", mechanism, 'a randomizer, or {"name": "generic", ...}')
-            return cls(seen.source.to_dict(), seen.n, seen.trust == "published")
-        if isinstance(mechanism, SGD) and mechanism.sampler is not None:
-            given = {name: getattr(mechanism, name) for name in _BATCHES}
-            return cls(given, mechanism.n, mechanism.trust == "published")
-        if not isinstance(mechanism, Randomizer) or n is None:
-            wanted = "a shuffled mechanism, what sgd(sampler=...) returns, or a randomizer and n"
-            raise rejected("mechanism", mechanism, wanted)
-        return cls(mechanism.to_dict(), n)
-
-    @property
-    def relation(self) -> Relation:
-        """Which datasets are neighbours."""
-        return self.accountant().relation
+    account: Account | Composed | SGD = attr.ib(validator=_is_account)
 
     def composed(self) -> Composed:
-        """One round, or one epoch, as a composition."""
-        made = self.accountant()
-        return made.composed() if isinstance(made, SGD) else compose([made])
-
-    def pld(self, discretization: float) -> Any:
-        """Its PLD on a grid, one law for each direction."""
-        return self.composed().pld(discretization=discretization)
-
-    def rdp(self, orders: Sequence[float]) -> list[float]:
-        """Renyi divergences, certified from above."""
-        return self.composed().rdp(orders)
-
-    @property
-    def whole(self) -> tuple[str, int, bool]:
-        """All that the event holds, hashable: what an accountant knows it by."""
-        return text_of(self.mechanism), self.n, self.published
-
-    def accountant(self) -> Account | SGD:
-        """The front door's object of this event."""
-        return _accountant(*self.whole)
+        """All of it as a composition, whose ends are certified."""
+        if isinstance(self.account, Composed):
+            return self.account
+        if isinstance(self.account, SGD):
+            return self.account.composed()
+        found = self.account.compose(rounds=1)
+        if not isinstance(found, Composed):
+            raise rejected("account", found, "messages behind one perfect shuffler")
+        return found
 
 
 @functools.lru_cache(maxsize=64)
-def _accountant(mechanism: str, n: int, published: bool) -> Account | SGD:  # noqa: FBT001 (a cache key)
-    """Made once for equal events: its curve is what takes time."""
-    given = json.loads(mechanism)
-    settings: dict[str, Any] = {"n": n, "trust": "published" if published else "all"}
-    if "sampler" in given:
-        if set(given) != set(_BATCHES):
-            raise rejected("mechanism", given, "exactly " + ", ".join(_BATCHES))
-        return sgd(epochs=1, delta=_ANY_DELTA, **given, **settings)
-    if given.get("name") == GENERIC:
-        return generic(**{k: v for k, v in given.items() if k != "name"}, **settings)
-    return shuffle(randomizer_from_dict(given), **settings)
+def pld_of(event: ShuffleDpEvent, grid: float) -> object:
+    """A PLD that dominates the event, on a grid in nats, with a law for each direction."""
+    return event.composed().pld(discretization=grid)
+
+
+@functools.lru_cache(maxsize=64)
+def rdp_of(event: ShuffleDpEvent, orders: tuple[float, ...]) -> np.ndarray:
+    """Upper ends of the event's Renyi divergence in nats at these orders."""
+    return np.array(event.composed().rdp(orders))
+
+
+def certified(event: dp_event.DpEvent) -> Composed:
+    """The composition of an event made of shuffle events, with certified ends.
+
+    Parameters
+    ----------
+    event : DpEvent
+        ShuffleDpEvent, or ComposedDpEvent and SelfComposedDpEvent of such: an accountant's
+        ``ledger``, for instance.
+
+    Raises
+    ------
+    ParameterError
+        If there is any other event inside, or if the events' neighbouring relations differ.
+    """
+    parts = _parts(event, 1)
+    if not parts:
+        raise ParameterError("event: wanted at least one ShuffleDpEvent")
+    return compose(parts)
+
+
+def _parts(event: dp_event.DpEvent, count: int) -> list[tuple[object, int]]:
+    if isinstance(event, ShuffleDpEvent):
+        return [(part, each * count) for part, each in event.composed().parts]
+    if isinstance(event, dp_event.NoOpDpEvent):
+        return []
+    if isinstance(event, dp_event.SelfComposedDpEvent):
+        return _parts(event.event, count * event.count)
+    if isinstance(event, dp_event.ComposedDpEvent):
+        return [part for inner in event.events for part in _parts(inner, count)]
+    wanted = "ShuffleDpEvent, ComposedDpEvent or SelfComposedDpEvent"
+    raise rejected("event", event, wanted)
