@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
 
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation
+from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.theorems import Theorem
 from shuffledp.values.described import ByContent
 from shuffledp.values.notebook import Drawn, Record, Sheet

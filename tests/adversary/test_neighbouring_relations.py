@@ -24,27 +24,28 @@ from laws import are_neighbours, ordered_pairs
 from shuffledp.certificate import issue, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load
-from shuffledp.neighbours.one_user import (
+from shuffledp.neighbours import (
+    ADD_OR_REMOVE,
+    REPLACE_SPECIAL,
     REPLACEMENT,
-    AddOrRemove,
-    Records,
-    ReplaceSpecial,
-    Within,
+    each_round,
+    of_group,
     records,
+    together,
+    within,
 )
-from shuffledp.neighbours.widened import EachRound, OfGroup, Together, each_round
 
 RELATIONS = [
     REPLACEMENT,
-    AddOrRemove(),
-    ReplaceSpecial(),
-    Within(0.1),
-    Within(2.0, of="vector"),
-    Records((REPLACEMENT,) * 3, 1),
-    Records((Within(0.25), REPLACEMENT, Records((REPLACEMENT,) * 2, 1)), 2),
-    OfGroup(1, Within(0.1)),
-    Together(2, OfGroup(0)),
-    EachRound((("k-rr", REPLACEMENT), ("metric-laplace", Within(1e-9)))),
+    ADD_OR_REMOVE,
+    REPLACE_SPECIAL,
+    within(0.1),
+    within(2.0, of="vector"),
+    records((REPLACEMENT,) * 3, most=1),
+    records((within(0.25), REPLACEMENT, records((REPLACEMENT,) * 2, most=1)), most=2),
+    of_group(1, within(0.1)),
+    together(2, of_group(0)),
+    each_round((("k-rr", REPLACEMENT), ("metric-laplace", within(1e-9)))),
 ]
 
 
@@ -64,7 +65,7 @@ def test_whole_domains_are_replacement():
     assert sd.LaplaceBall(d=2, scale=1.0).relation == REPLACEMENT
     assert each_round([("a", REPLACEMENT), ("b", REPLACEMENT)]) == REPLACEMENT
     with pytest.raises(sd.ParameterError, match="same neighbouring relation"):
-        each_round([("a", REPLACEMENT), ("b", AddOrRemove())])
+        each_round([("a", REPLACEMENT), ("b", ADD_OR_REMOVE)])
 
 
 # --------------------------------------- brute force over exactly the relation that is printed
@@ -302,7 +303,7 @@ def test_rounds_say_the_relation_of_each():
     first = sd.shuffle(limited, n=10)
     other = sd.shuffle(sd.KRR(k=3, eps0=0.5), n=10)
     both = sd.compose([(first, 2), other])
-    assert both.relation == EachRound((("joint", limited.relation), ("k-rr", REPLACEMENT)))
+    assert both.relation == each_round((("joint", limited.relation), ("k-rr", REPLACEMENT)))
     for bound in (both.delta(epsilon=0.2), both.renyi(order=2.0)):
         assert bound.relation == both.relation
         said = [words for words in bound.assumptions if words.startswith("neighbouring")]
@@ -310,7 +311,7 @@ def test_rounds_say_the_relation_of_each():
         assert "in rounds of joint record changed in at most 1 of its attributes" in said[0]
     assert sd.compose([both, other]).relation == both.relation
     near = sd.shuffle(sd.MetricLaplace(scale=1.0, distance=0.1), n=50)
-    assert near.compose(rounds=3).relation == Within(0.1)
+    assert near.compose(rounds=3).relation == within(0.1)
     far = sd.shuffle(sd.MetricLaplace(scale=1.0, distance=0.2), n=50)
     two = sd.compose([near, far]).relation
     assert "metric-laplace (no. 1)" in two.words
@@ -324,8 +325,8 @@ def test_relations_that_no_two_datasets_share_are_refused():
         sd.compose([near, removed])
     replaced = sd.compose([near, sd.central.gaussian(sigma=2.0)])
     assert replaced.relation.key == "each-round"
-    moved = sd.central.gaussian(sigma=2.0, relation=Within(0.1))
-    assert sd.compose([near, moved]).relation == Within(0.1)
+    moved = sd.central.gaussian(sigma=2.0, relation=within(0.1))
+    assert sd.compose([near, moved]).relation == within(0.1)
     with pytest.raises(sd.ParameterError, match="relation = 'any'"):
         sd.central.approximate(epsilon=1.0, relation="any")
 
@@ -359,7 +360,7 @@ def test_deployments_and_certificates(tmp_path, rounds):
     source.write_text(LIMITED.replace("ROUNDS", str(rounds)))
     deployment = load(source)
     made = account(deployment.deployment)
-    relation = Records((Records((REPLACEMENT,) * 2, 1), REPLACEMENT), 2)
+    relation = records((records((REPLACEMENT,) * 2, most=1), REPLACEMENT), most=2)
     for answer in made.answers:
         for bound in (answer.bound, answer.published):
             assert bound is None or bound.relation == relation

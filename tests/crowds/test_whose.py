@@ -6,8 +6,7 @@ import pytest
 
 import shuffledp as sd
 from laws import law_of
-from shuffledp.neighbours.one_user import REPLACEMENT
-from shuffledp.neighbours.widened import OfGroup
+from shuffledp.neighbours import REPLACEMENT, of_group
 from shuffledp.population.member import ALIKE
 
 GROUPS = [(sd.BinaryRR(eps0=0.1), 2), (sd.BinaryRR(eps0=6.0), 2)]
@@ -71,7 +70,7 @@ def test_rounds_of_all_users_are_no_rounds_of_a_group_with_the_same_mechanism(tu
     crowd, everybody = sd.shuffle(groups=[(one, 5), (one, 5)], victim=0), sd.shuffle(one, n=10)
     rounds = [everybody, crowd] if turned else [crowd, everybody]
     found = sd.compose(rounds)
-    assert [part.relation for part, _ in found.parts].count(OfGroup(0)) == 1
+    assert [part.relation for part, _ in found.parts].count(of_group(0)) == 1
     assert found == sd.compose(rounds[::-1])
     assert "the user is one of group 0" in found.relation.words
     # Where nothing is said of a group it is the same mechanism.

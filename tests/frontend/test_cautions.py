@@ -13,7 +13,7 @@ from shuffledp.deployment import DeploymentFile, account
 from shuffledp.deployment.accounting import Account, Answer
 from shuffledp.deployment.files import parse
 from shuffledp.deployment.setting import settings_of
-from shuffledp.neighbours.one_user import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.review import BY_DEFAULT, NAMES, cautions, verdict_of
 
 TABLE = {

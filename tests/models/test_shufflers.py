@@ -10,8 +10,7 @@ import shuffledp as sd
 from adversary.neighbours import powers
 from models import exact
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.neighbours.one_user import Replacement
-from shuffledp.neighbours.widened import OrAbsent, Together
+from shuffledp.neighbours import OR_ABSENT, together
 
 EPSILONS = (0.0, 0.15, 0.6)
 
@@ -190,7 +189,7 @@ def test_absent_users_are_filled_in(seed):
     ]
     laws = [*rows, filler]
     acc = sd.shuffle(made(rows), n, shuffler=sd.Shuffler(fills=True))
-    assert acc.relation == OrAbsent(Replacement())
+    assert acc.relation == OR_ABSENT
     # The filler is one more "input", which anybody may hold.
     pairs = list(exact.replaced(inputs + 1, n))
     worst = largest(pairs, lambda a, b, alpha: exact.perfect(laws, a, b, alpha))
@@ -207,7 +206,7 @@ def test_several_users(seed):
     inputs, outputs, n, k = rng.choice([(2, 2, 5, 2), (2, 2, 5, 3), (3, 2, 4, 2), (2, 3, 4, 3)])
     rows = exact.channel(rng, inputs, outputs)
     acc = sd.shuffle(made(rows), n, changed=k)
-    assert acc.relation == Together(k)
+    assert acc.relation == together(k)
     pairs = list(exact.replaced(inputs, n, k))
     worst = largest(pairs, lambda a, b, alpha: exact.perfect(rows, a, b, alpha))
     for epsilon in EPSILONS:

@@ -12,7 +12,7 @@ import shuffledp as sd
 from shuffledp.bound import Bound
 from shuffledp.certificate.checks import Check, Checks
 from shuffledp.drawing.bands import apart, tradeoff
-from shuffledp.neighbours.one_user import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.values.notebook import Sheet, html_table
 
 ACC = sd.shuffle(sd.KRR(k=4, eps0=2.0), n=1000)

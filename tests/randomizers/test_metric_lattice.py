@@ -10,7 +10,7 @@ from flint import arb, ctx
 import shuffledp as sd
 from enumerated import ball
 from shuffledp.mechanism.base import mechanism_class
-from shuffledp.neighbours.one_user import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers.base import randomizer_names
 
 SCALES = [0.01, 1.0, 1000.0]

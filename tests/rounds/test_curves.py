@@ -12,7 +12,7 @@ import shuffledp as sd
 from rounds.exact_rounds import atoms, dyadic_rows, floats, neighbouring_laws
 from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import dataset_pair
-from shuffledp.neighbours.one_user import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.rounds import Candidate, Round
 from shuffledp.rounds.zcdp import best_rho
 

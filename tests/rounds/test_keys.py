@@ -9,10 +9,10 @@ from dp_accounting.pld import privacy_loss_distribution as distribution
 
 import shuffledp as sd
 from objects.examples import NAMES, example
-from shuffledp.neighbours.one_user import Within
+from shuffledp.neighbours import within
 
 KRR, LAPLACE = sd.KRR(k=3, eps0=1.0), sd.Laplace(eps0=1.0)
-HALF = Within(0.5)
+HALF = within(0.5)
 SGD = {"n": 1000, "noise": 2.0, "clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}
 BATCHES = SGD | {"n": 40, "batch": 4, "sampler": "balls-and-bins"}
 
@@ -67,7 +67,7 @@ def central():
         "add-or-remove-one",
         "replace-special",
         HALF,
-        Within(1),
+        within(1),
     ]
     more = {"sensitivity": [2, 2.0, 1], "relation": relations, "sigma": [2, 4.0]}
     yield from with_others(sd.central.gaussian, {"sigma": 2.0}, more)

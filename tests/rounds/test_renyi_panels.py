@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import shuffledp as sd
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import LogInterval
-from shuffledp.neighbours.one_user import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.rounds import Candidate, Round
 from shuffledp.rounds.curve import Curve
 from shuffledp.rounds.dots import law_above

@@ -11,7 +11,7 @@ import shuffledp as sd
 from shuffledp import theorems
 from shuffledp.amplification.end import EpsilonAt
 from shuffledp.arithmetic.intervals import LogInterval
-from shuffledp.neighbours.one_user import AddOrRemove, ReplaceSpecial
+from shuffledp.neighbours import ADD_OR_REMOVE, REPLACE_SPECIAL
 from shuffledp.training.account import OfCurve
 
 ONE = {"clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}
@@ -137,11 +137,11 @@ def test_published_theorems_alone():
 def test_relations_and_what_is_said():
     run = balls(20, 1.0, relation="add-or-remove-one")
     found = run.delta(epsilon=0.2)
-    assert run.relation == found.relation == AddOrRemove()
-    assert found.assumptions[0] == AddOrRemove().sentence
+    assert run.relation == found.relation == ADD_OR_REMOVE
+    assert found.assumptions[0] == ADD_OR_REMOVE.sentence
     assert any("chosen uniformly at random" in words for words in found.assumptions)
     assert found.upper == balls(20, 1.0).delta(epsilon=0.2).upper
-    assert balls(20, 1.0).relation == ReplaceSpecial()
+    assert balls(20, 1.0).relation == REPLACE_SPECIAL
     assert "balls-and-bins" in str(run)
     assert run.to_dict()["steps"] == 20
 

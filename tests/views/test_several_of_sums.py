@@ -11,7 +11,7 @@ import shuffledp as sd
 from shuffledp.ball.bits import Bit, Bits
 from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.neighbours.widened import Together
+from shuffledp.neighbours import together
 from views.every import Exact, chances, convolved, hockey, number_of_ones
 from views.test_added import random_noise
 
@@ -43,7 +43,7 @@ def test_both_ends_against_every_pair_of_data_sets(case):
         bound = view.delta(epsilon=epsilon)
         assert arb(bound.lower) <= high
         assert arb(bound.upper) >= low
-        assert bound.relation == Together(changed, view.seen.relation)
+        assert bound.relation == together(changed, view.seen.relation)
         assert bound.assumptions[0] == bound.relation.sentence
 
 
@@ -123,7 +123,7 @@ def test_a_crowd_of_two_kinds_against_every_pair():
                     worst = arb.max(worst, hockey(laws[x], laws[y], a))
             bound = crowd.delta(epsilon=epsilon)
             assert arb(bound.lower) <= worst <= arb(bound.upper)
-            assert bound.relation == Together(2, crowd.seen.relation)
+            assert bound.relation == together(2, crowd.seen.relation)
 
 
 def test_what_is_refused():

@@ -11,7 +11,7 @@ from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
 
 from shuffledp.accounting.event import ShuffleDpEvent, pld_of, rdp_of
 from shuffledp.errors import NotCertified
-from shuffledp.neighbours.one_user import REPLACEMENT, AddOrRemove, ReplaceSpecial
+from shuffledp.neighbours import ADD_OR_REMOVE, REPLACE_SPECIAL, REPLACEMENT
 
 Relation = privacy_accountant.NeighboringRelation
 Problem = privacy_accountant.PrivacyAccountant.CompositionErrorDetails
@@ -21,8 +21,8 @@ _SMALLEST_DELTA = 1e-13
 # Our relation -> dp_accounting's name for it.
 _NAMES: dict[Any, Any] = {
     REPLACEMENT: Relation.REPLACE_ONE,
-    ReplaceSpecial(): Relation.REPLACE_SPECIAL,
-    AddOrRemove(): Relation.ADD_OR_REMOVE_ONE,
+    REPLACE_SPECIAL: Relation.REPLACE_SPECIAL,
+    ADD_OR_REMOVE: Relation.ADD_OR_REMOVE_ONE,
 }
 
 

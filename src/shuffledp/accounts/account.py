@@ -19,8 +19,7 @@ from shuffledp.bound import Bound, Theorem
 from shuffledp.curves import DEEP, Accountant
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.laws.sources import Source
-from shuffledp.neighbours.one_user import Relation
-from shuffledp.neighbours.widened import Together
+from shuffledp.neighbours import Relation, together
 from shuffledp.population.crowd import Crowd
 from shuffledp.published import Estimate
 from shuffledp.rounds import Composed, Round, compose
@@ -87,7 +86,7 @@ class Account(Accountant):
     def relation(self) -> Relation:
         """Which datasets are neighbours."""
         one = self.shuffler.relation(self.seen.relation)
-        return one if self.changed == 1 else Together(self.changed, one)
+        return one if self.changed == 1 else together(self.changed, one)
 
     # ----------------------------------------------------------------------------- both ends
 

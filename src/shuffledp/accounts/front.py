@@ -21,7 +21,7 @@ from shuffledp.laws.sources import Family, RatioFamily, Source
 from shuffledp.mechanism.base import Mechanism
 from shuffledp.multimessage import MultiMessage
 from shuffledp.multimessage.base import UNIT
-from shuffledp.neighbours.one_user import Relation
+from shuffledp.neighbours import Relation
 from shuffledp.population.crowd import crowd
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.described import by_name

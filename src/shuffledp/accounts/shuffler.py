@@ -15,8 +15,7 @@ from shuffledp._check import exact
 from shuffledp.amplification.words import IN_ORDER, SAME
 from shuffledp.bounds.shufflers import several
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.neighbours.one_user import Relation
-from shuffledp.neighbours.widened import OrAbsent
+from shuffledp.neighbours import OR_ABSENT, Relation
 from shuffledp.statements import say
 from shuffledp.theorems import Theorem
 from shuffledp.values.described import Described
@@ -145,7 +144,7 @@ class Shuffler(Described):
 
     def relation(self, one: Relation) -> Relation:
         """Which data one user may have in a neighbour, given what a mechanism says of it."""
-        return OrAbsent(one) if self.fills else one
+        return OR_ABSENT if self.fills else one
 
     def assumptions(self, n: int) -> tuple[str, ...]:
         """What is believed of it, in words, where it is not one perfect shuffler.

@@ -11,7 +11,7 @@ from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.seen import Seen
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.multimessage import MultiMessage
-from shuffledp.neighbours.one_user import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.population.crowd import Crowd
 
 VIEWS = ("messages", "sums")

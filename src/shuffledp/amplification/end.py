@@ -12,7 +12,7 @@ from shuffledp import theorems
 from shuffledp.amplification.words import HONEST
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.bounds.profile import Profile
-from shuffledp.neighbours.one_user import Relation
+from shuffledp.neighbours import Relation
 from shuffledp.rounds.curve import Sharper
 from shuffledp.rounds.curve import Source as Curve
 

@@ -21,7 +21,7 @@ from shuffledp.bounds.several import several_sets
 from shuffledp.bounds.shufflers import local_guarantee
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.laws.sources import Source
-from shuffledp.neighbours.one_user import Relation
+from shuffledp.neighbours import Relation
 from shuffledp.published import FORMULAS, Estimate
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Composed, Round, compose

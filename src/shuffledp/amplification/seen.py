@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from shuffledp.bound import Bound, Theorem
 from shuffledp.errors import NotCertified
-from shuffledp.neighbours.one_user import Relation
+from shuffledp.neighbours import Relation
 from shuffledp.rounds import Composed, Round, compose
 
 Quantity = Literal["epsilon", "delta"]

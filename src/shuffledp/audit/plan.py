@@ -20,7 +20,7 @@ from shuffledp import _check
 from shuffledp.audit.readings import value_of, values_array
 from shuffledp.audit.result import Plain, plain
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.neighbours.one_user import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
 from shuffledp.values.described import Described
 

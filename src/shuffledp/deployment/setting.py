@@ -13,8 +13,7 @@ from shuffledp.deployment.model import Deployment, as_written
 from shuffledp.deployment.widened import relation_of
 from shuffledp.laws.sources import Family
 from shuffledp.multimessage import MultiMessage
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation
-from shuffledp.neighbours.widened import OfGroup
+from shuffledp.neighbours import REPLACEMENT, Relation, of_group
 from shuffledp.population.member import Member
 from shuffledp.randomizers import Randomizer
 from shuffledp.views.datasets import local_guarantee
@@ -124,7 +123,7 @@ class Setting:
         if not isinstance(self.source, Randomizer):
             return REPLACEMENT
         found = relation_of(self.one, self.source.relation)
-        return found if self.crowd is None else OfGroup(self.group, found)
+        return found if self.crowd is None else of_group(self.group, found)
 
     @property
     def guarantee(self) -> float:

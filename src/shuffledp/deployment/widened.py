@@ -11,8 +11,7 @@ from shuffledp.accounts.widened import Widened
 from shuffledp.bound import Bound, Theorem
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation
-from shuffledp.neighbours.widened import Together
+from shuffledp.neighbours import REPLACEMENT, Relation, together
 
 LOCAL = "local"
 
@@ -32,7 +31,7 @@ def relation_of(deployment: Deployment, one: Relation) -> Relation:
             f"shuffler.fills = true: wanted false for {name}, whose neighbours differ"
         )
     relation = shuffler.relation(one)
-    return relation if deployment.changed == 1 else Together(deployment.changed, relation)
+    return relation if deployment.changed == 1 else together(deployment.changed, relation)
 
 
 def widened_at_target(deployment: Deployment, n: int, *, failed: bool) -> Bound:

@@ -17,7 +17,7 @@ from shuffledp.laws.pairs import Pair, dataset_pair, message_pair
 from shuffledp.laws.ratios import ratio_of
 from shuffledp.mechanism.parameters import LocalEpsilon, Switch
 from shuffledp.multimessage import MultiMessage
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation
+from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.randomizers import KRR, BinaryRR, Randomizer
 from shuffledp.theorems import Theorem
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar, cast
 from shuffledp.ball.record import CLASSES, Definition
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism.parameters import parameters_of
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation
+from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.values.described import Described
 
 _MADE_OF_CODE: set[str] = set()

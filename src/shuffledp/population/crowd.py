@@ -15,8 +15,7 @@ from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.bound import Bound, Theorem
 from shuffledp.bounds.shufflers import local_guarantee
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.neighbours.one_user import Relation
-from shuffledp.neighbours.widened import OfGroup
+from shuffledp.neighbours import Relation, of_group
 from shuffledp.population.member import Member
 from shuffledp.published import Estimate
 from shuffledp.published.estimate import of_log_delta
@@ -74,7 +73,7 @@ class Crowd(Seen):
         if len(relations) > 1:
             raise rejected("victim", None, "one group: its groups have different neighbours")
         one = relations.pop()
-        return one if self.victim is None or len(self.groups) == 1 else OfGroup(self.victim, one)
+        return one if self.victim is None or len(self.groups) == 1 else of_group(self.victim, one)
 
     def _of_the_group(self, words: Iterable[str]) -> tuple[str, ...]:
         """With the assumption on neighbours that is this crowd's relation."""

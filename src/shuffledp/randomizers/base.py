@@ -20,7 +20,7 @@ from shuffledp.mechanism.base import (
     mechanism_from_dict,
     mechanism_names,
 )
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation, records
+from shuffledp.neighbours import REPLACEMENT, Relation, records
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 

@@ -22,7 +22,7 @@ from shuffledp.bounds.continuous import Cells
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner
 from shuffledp.mechanism.parameters import Follows, Number, Positive, Whole
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation, Within
+from shuffledp.neighbours import REPLACEMENT, Relation, within
 from shuffledp.randomizers.base import Input, Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import (
@@ -135,7 +135,7 @@ class LaplaceBall(MeanRandomizer):
         """One vector moved by at most the distance, if that is not all of the ball."""
         if self.reach >= 2.0 * self.radius:
             return REPLACEMENT
-        return Within(self.reach, of="vector")
+        return within(self.reach, of="vector")
 
     def unrestricted(self) -> LaplaceBall:
         """Any two vectors of the ball."""

@@ -19,7 +19,7 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
 from shuffledp.mechanism.parameters import Follows, IntervalHigh, IntervalLow, Positive
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation, Within
+from shuffledp.neighbours import REPLACEMENT, Relation, within
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.base import Input
 from shuffledp.randomizers.laplace import Laplace
@@ -143,7 +143,7 @@ class MetricLaplace(IntervalNoise):
     @property
     def relation(self) -> Relation:
         """One value moved by at most the distance, if that is not all of the interval."""
-        return REPLACEMENT if self.reach >= self.high - self.low else Within(self.reach)
+        return REPLACEMENT if self.reach >= self.high - self.low else within(self.reach)
 
     def unrestricted(self) -> Laplace:
         """Laplace's own: any two values of the interval."""

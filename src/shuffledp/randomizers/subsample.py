@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.mechanism.parameters import Made, Positive
-from shuffledp.neighbours.one_user import Relation
+from shuffledp.neighbours import Relation
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.parallel import UNIT, Mixture

@@ -14,7 +14,7 @@ from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.errors import ParameterError, not_installed, rejected
-from shuffledp.neighbours.one_user import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
+from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
 from shuffledp.rounds.gaussian import GaussianCurve
 from shuffledp.rounds.loss import LossLaw, LossPair
 from shuffledp.rounds.part import Candidate, Given, Round
@@ -50,7 +50,7 @@ def gaussian(
     relation : str or Relation
         The neighbouring relation of the sensitivity.
     """
-    said = _relation(relation)
+    said = relation_named(relation)
     sigma = _check.positive("sigma", sigma, high=1e100)
     sensitivity = _check.positive("sensitivity", sensitivity, high=1e100)
     mu = _check.real("sensitivity/sigma", sensitivity / sigma, low=_LEAST_MU, high=_LARGEST_MU)
@@ -98,10 +98,6 @@ def _tail(mu: float, order: float, epsilon: float) -> float:
     return float_above((a * beyond).log() + a * (a - 1) * m * m / 2)
 
 
-def _relation(given: RelationLike) -> Relation:
-    return given if isinstance(given, Relation) else relation_named(given)
-
-
 def _short(relation: Relation) -> str:
     """The name of a relation without numbers, or its words in quotation marks."""
     return relation.key if relation.key in PLAIN_KEYS else f'"{relation.words}"'
@@ -125,7 +121,7 @@ def approximate(
     relation : str or Relation
         The neighbouring relation of the guarantee.
     """
-    said = _relation(relation)
+    said = relation_named(relation)
     epsilon = _check.real("epsilon", epsilon, low=0.0, high=LARGEST_EPSILON)
     delta = _check.real("delta", delta, low=0.0, high=1.0)
     if not delta < 1.0:
@@ -166,7 +162,7 @@ def from_pld(pld: Any, *, relation: RelationLike) -> Given:
     ParameterError
         If the object is not a pessimistic PLD.
     """
-    said = _relation(relation)
+    said = relation_named(relation)
     laws = [_law_of_pmf(getattr(pld, name, None)) for name in ("_pmf_remove", "_pmf_add")]
     return Given(
         label="privacy loss distribution",
@@ -221,7 +217,7 @@ def from_event(event: Any, *, relation: RelationLike, discretization: float = 1e
     except ImportError:
         words = not_installed("an event", ["dp_accounting"], "dp-accounting")
         raise ParameterError(words) from None
-    said = _relation(relation)
+    said = relation_named(relation)
     if said.key not in PLAIN_KEYS:
         raise rejected("relation", said, "one that dp_accounting has: " + ", ".join(PLAIN_KEYS))
     name = said.key.upper().replace("-", "_")

@@ -7,7 +7,7 @@ from typing import Any
 
 from shuffledp import _check
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.neighbours.widened import each_round
+from shuffledp.neighbours import each_round
 from shuffledp.rounds.composed import Composed
 from shuffledp.rounds.part import Part
 from shuffledp.values.described import by_name

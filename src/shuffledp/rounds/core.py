@@ -11,8 +11,7 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.curves import DEEP, Accountant
-from shuffledp.neighbours.one_user import Relation
-from shuffledp.neighbours.widened import each_round
+from shuffledp.neighbours import Relation, each_round
 from shuffledp.rounds.loss import LossPair
 from shuffledp.rounds.part import Part, Places
 from shuffledp.rounds.plan import Plan

@@ -13,7 +13,7 @@ import numpy as np
 from shuffledp.arithmetic.balls import arb, float_below
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Theorem
-from shuffledp.neighbours.one_user import Relation
+from shuffledp.neighbours import Relation
 from shuffledp.propose import dots as proposed
 from shuffledp.propose.interpolated import Interpolated
 from shuffledp.randomizers.base import pure_rho

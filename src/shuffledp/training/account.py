@@ -18,7 +18,7 @@ from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.curves import Accountant
 from shuffledp.errors import rejected
 from shuffledp.laws.pairs import dataset_pair
-from shuffledp.neighbours.one_user import REPLACEMENT, AddOrRemove, Relation, ReplaceSpecial
+from shuffledp.neighbours import ADD_OR_REMOVE, REPLACE_SPECIAL, REPLACEMENT, Relation
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source
@@ -30,7 +30,6 @@ from shuffledp.values.work import Answers, Beside
 U = UNIT_ROUNDOFF
 Sampler = Literal["balls-and-bins", "shuffle", "poisson"]
 SAMPLERS: tuple[Sampler, ...] = ("balls-and-bins", "shuffle", "poisson")
-_ZEROED = ReplaceSpecial()
 _Groups = tuple[tuple[Source, ...], ...]
 
 # Noise below this share of the norm hides nothing that floats could tell from pure loss; with more
@@ -129,7 +128,7 @@ class SGD(Accountant):
     batch: int
     target: float
     per_epoch: int = 1
-    relation: Relation = _ZEROED
+    relation: Relation = REPLACE_SPECIAL
     trust: Trust = "all"
     lower: bool = False
 
@@ -412,8 +411,8 @@ class OfCurve(Certifier):
 
 
 _WORDS = {
-    ReplaceSpecial.key: "a user's data is one example, and the special value's gradients are zero",
-    AddOrRemove.key: (
+    REPLACE_SPECIAL.key: "a user's data is one example, and the special value's gradients are zero",
+    ADD_OR_REMOVE.key: (
         "a user's data is one example; the number of batches and the probability to be in one are "
         "public and the same with and without it"
     ),

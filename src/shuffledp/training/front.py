@@ -5,11 +5,11 @@ from __future__ import annotations
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.errors import rejected
-from shuffledp.neighbours.one_user import (
+from shuffledp.neighbours import (
+    ADD_OR_REMOVE,
+    REPLACE_SPECIAL,
     REPLACEMENT,
-    AddOrRemove,
     Relation,
-    ReplaceSpecial,
     relation_named,
 )
 from shuffledp.training.account import SAMPLERS, SGD, Sampler, checked_noise
@@ -115,9 +115,8 @@ def _relation(sampler: Sampler | None, relation: Relation | str) -> Relation:
     """Which datasets are neighbours, where that is known of the sampler."""
     if sampler is None:
         return REPLACEMENT
-    found = relation if isinstance(relation, Relation) else relation_named(relation)
-    zeroed = ReplaceSpecial()
-    allowed = (zeroed,) if sampler == "shuffle" else (zeroed, AddOrRemove())
+    found = relation_named(relation)
+    allowed = (REPLACE_SPECIAL,) if sampler == "shuffle" else (REPLACE_SPECIAL, ADD_OR_REMOVE)
     if found not in allowed:
         keys = " or ".join(f'"{r.key}"' for r in allowed)
         raise rejected("relation", found.key, f"{keys} for sampler = {sampler!r}")

@@ -14,12 +14,10 @@ from shuffledp.amplification.words import ONE_ROUND, SAME, own_assumptions
 from shuffledp.ball.bits import Bits
 from shuffledp.bound import Bound, Theorem
 from shuffledp.errors import NotCertified
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation, ReplaceSpecial
+from shuffledp.neighbours import REPLACE_SPECIAL, REPLACEMENT, Relation
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.statements import Sentence, say
 from shuffledp.views.noise import AddedNoise
-
-ZEROED = ReplaceSpecial()
 
 
 @dataclass(frozen=True)
@@ -61,13 +59,13 @@ class AddedUp:
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers ask a reader to believe."""
         words: list[str] = [self.relation.sentence]
-        if self.relation == ZEROED:
+        if self.relation == REPLACE_SPECIAL:
             words.append(say("zero-vector"))
         words += [say("added-up"), self.seen]
         if self.added is not None:
             words.append(self.added.words)
         if not isinstance(self.mechanism, Gaussian) and self.count > 1:
-            item = say("or-item" if self.relation == ZEROED else "item")
+            item = say("or-item" if self.relation == REPLACE_SPECIAL else "item")
             words.append(item if self.items else say("ones", self.ones))
         if isinstance(self.mechanism, Gaussian):
             words.append(say("real-sums", exact(self.mechanism.low), exact(self.mechanism.high)))
@@ -159,7 +157,7 @@ class AddedUp:
     def changes(self) -> list[tuple[int, int]]:
         """(coordinates that fall, coordinates that rise): as many as can be, up to the order."""
         count, ones = self.count, min(self.ones, self.count)
-        if self.relation == ZEROED:
+        if self.relation == REPLACE_SPECIAL:
             return [(ones, 0)]
         changed = min(2 * ones, count)
         down = {ones, -(-changed // 2)}

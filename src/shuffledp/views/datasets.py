@@ -17,7 +17,7 @@ from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, delta_from_log
-from shuffledp.neighbours.one_user import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.rounds import Candidate, Round, StatedRound, compose, direction, stated
 from shuffledp.views.added_up import AddedUp

@@ -20,11 +20,11 @@ from shuffledp.bound import Bound, Theorem, with_end_of
 from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.errors import rejected
 from shuffledp.laws.sources import Family, RatioFamily, Source
-from shuffledp.neighbours.one_user import REPLACEMENT, Relation, relation_named
+from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.rounds import Composed, compose, stated
 from shuffledp.search import search
-from shuffledp.views.added_up import ZEROED, AddedUp
+from shuffledp.views.added_up import REPLACE_SPECIAL, AddedUp
 from shuffledp.views.datasets import (
     alike_round,
     local_guarantee,
@@ -208,7 +208,7 @@ def summed(
         raise rejected("view", "sums", wanted)
     if not isinstance(mechanism, Randomizer):
         raise rejected("mechanism", mechanism, "a randomizer such as RAPPOR(d=10, eps0=4.0)")
-    found = relation if isinstance(relation, Relation) else relation_named(relation)
+    found = relation_named(relation)
     gaussian = isinstance(mechanism, Gaussian)
     count = 1
     if not gaussian:
@@ -216,7 +216,7 @@ def summed(
         _ = one.bits  # refuses reports that are none
         count = one.count
     # Of a single bit, or of a number, no value stands for nothing.
-    allowed = (REPLACEMENT,) if count == 1 else (REPLACEMENT, ZEROED)
+    allowed = (REPLACEMENT,) if count == 1 else (REPLACEMENT, REPLACE_SPECIAL)
     if found not in allowed:
         keys = " or ".join(f'"{r.key}"' for r in allowed)
         raise rejected("relation", found.key, f"{keys} for sums of {mechanism.name}")
