@@ -171,6 +171,7 @@ bench: $(HAS_DEV)
 
 figures: $(HAS_DEV)
 	@$(PY) -m bench figures
+	@$(PY) -m papers.printed
 
 format: $(HAS_DEV)
 	@$(PY) -m ruff check --fix-only --quiet .

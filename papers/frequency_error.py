@@ -3,22 +3,21 @@
     python -m papers.frequency_error
 
 No paper's figure, but what all of them are about. Each mechanism is calibrated so that its
-certified upper end meets the target, and then its exact error is drawn; 100 items.
+certified upper end meets the target, and then its exact error is drawn; 100 items. Over items of
+any frequencies the mean of variances that are affine in the frequency is the variance at 1/d, so
+that the data do not matter; Hadamard response alone has them uniform.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
-
 import shuffledp as sd
-from papers.common import (
+from papers.draw import (
     BLACK,
     BLUE,
     GREEN,
@@ -26,47 +25,17 @@ from papers.common import (
     ORANGE,
     PURPLE,
     SKY,
-    STYLE,
+    Line,
+    Panel,
     counts,
+    draw,
     run,
 )
 
 EPSILON, DELTA, ITEMS = 1.0, 1e-8, 100
 SHARE = 1.0 / ITEMS
-NAME = "frequency_error"
-# What differs by less than this share a line: hashing and RAPPOR have sharp ends, their kin the
-# blanket's.
-SAME = 0.12
-
-
-@dataclass
-class Curve:
-    """One line: the root mean squared error of an item's frequency at every n.
-
-    Over items of any frequencies the mean of variances that are affine in the frequency is the
-    variance at 1/d, so that the data do not matter; Hadamard response alone has them uniform.
-    """
-
-    label: str
-    error: Callable[[int], float]
-    colour: str
-    dashes: str | tuple = "-"
-    marker: str = ""
-    along: tuple[tuple[str, Callable[[int], float]], ...] = ()
-    values: dict[str, list[float]] = field(default_factory=dict)
-
-    def evaluate(self, users: list[int]) -> None:
-        """Errors of the line and of those that share it."""
-        for name, error in ((self.label, self.error), *self.along):
-            self.values[name] = [error(n) for n in users]
-        own = self.values[self.label]
-        for name, found in self.values.items():
-            off = max(
-                (abs(x / y - 1.0) for x, y in zip(found, own, strict=True) if not math.isnan(x)),
-                default=0,
-            )
-            assert off <= SAME, f"{name} is {off:.1%} off {self.label}"
-
+USERS = counts(100, 10**7, 11)
+Error = Callable[[int], float]  # the root mean squared error of an item's frequency among n users
 
 TARGET = {"epsilon": EPSILON, "delta": DELTA}
 # Where two items change: each of the two runs has half of eps and half of delta.
@@ -160,127 +129,71 @@ def local(n: int) -> float:
     return math.sqrt(sd.SubsetSelection(d=ITEMS, eps0=EPSILON).variance(SHARE) / n)
 
 
+def _family(label: str, colour: str, marker: str, make: Callable[[float], sd.Randomizer]):
+    return Line(label, label, colour, marker=marker), single(make)
+
+
 d = ITEMS
-SINGLE = (
-    Curve(
-        "binary local hashing",
-        single(lambda e: sd.BLH(domain=d, eps0=e)), PURPLE, (0, (4, 1.5)), "s",
-    ),
-    Curve(
-        "Hadamard response, 1 block",
-        single(lambda e: sd.HadamardResponse(domain=d, eps0=e)), SKY, (0, (1.2, 1.2)), "P",
-    ),
-    Curve(
-        "RAPPOR", single(lambda e: sd.RAPPOR(d=d, eps0=e)), GREEN, (0, (6, 1.5, 1, 1.5)), "^",
-        along=(("sampling RAPPOR, s = 1", single(lambda e: sd.SamplingRAPPOR(d=d, s=1, eps0=e))),),
-    ),
-    Curve(
-        "OUE", single(lambda e: sd.OUE(d=d, eps0=e)), ORANGE, (0, (1.2, 1.2)), "D",
-        along=(
-            ("optimized local hashing", single(lambda e: sd.OLH(domain=d, eps0=e))),
-            ("wheel, s = 1", single(lambda e: sd.Wheel(domain=d, s=1, eps0=e))),
-        ),
-    ),
-    Curve(
-        "Hadamard response, about e^ε₀ blocks", single(blocks), SKY, (0, (8, 2)), "v"),
-    Curve(
-        "PCKV-GRR, s = 1",
-        single(lambda e: sd.PCKVGRR(domain=d, s=1, eps0=e)), GREY, (0, (3, 1)), "x",
-    ),
-    Curve(
-        "k-RR", single(lambda e: sd.KRR(k=d, eps0=e)), BLUE, "-", "o"),
-    Curve(
-        "subset selection",
-        single(lambda e: sd.SubsetSelection(d=d, eps0=e)), BLACK, (0, (1, 2)), "+",
-    ),
-)  # fmt: skip
-MULTI = (
-    Curve("count an item, fair bits (Balcer et al.)", fair, PURPLE, (0, (4, 1.5)), "s"),
-    Curve(
-        "mixDUMP, flips f = 0.01",
-        dummies(sd.MixDUMP(d=d, f=0.01, blankets=2)), GREEN, (0, (6, 1.5, 1, 1.5)), "^",
-    ),
-    Curve("count an item, biased bits (Balcer, Cheu)", biased, ORANGE, (0, (1.2, 1.2)), "D"),
-    Curve("Cheu, Zhilyaev, 1 fake message a user", flips(1), SKY, (0, (8, 2)), "v"),
-    Curve("Cheu, Zhilyaev, 16 a user", flips(16), GREY, (0, (3, 1)), "x"),
-    Curve(
-        "pureDUMP", dummies(sd.PureDUMP(d=d, blankets=2)), BLUE, "-", "o",
-        along=(("balls into bins, s = 1", dummies(sd.BallsIntoBins(d=d, s=1, blankets=2))),),
-    ),
-)  # fmt: skip
-REFERENCES = (
-    Curve("local model, ε₀ = 1 (subset selection)", local, BLACK, (0, (5, 3))),
-    Curve("central model (Laplace)", central, BLACK, "-"),
+REFERENCES: tuple[tuple[Line, Error], ...] = (
+    (Line("central", "central model (Laplace)", BLACK, thick=True), central),
+    (Line("local", "local model, ε₀ = 1 (subset selection)", BLACK, end="lower"), local),
 )
+ONE: tuple[tuple[Line, Error], ...] = (
+    _family("binary local hashing", PURPLE, "s", lambda e: sd.BLH(domain=d, eps0=e)),
+    _family(
+        "Hadamard response, 1 block", SKY, "P", lambda e: sd.HadamardResponse(domain=d, eps0=e)
+    ),
+    _family("RAPPOR", GREEN, "^", lambda e: sd.RAPPOR(d=d, eps0=e)),
+    _family("sampling RAPPOR, s = 1", GREEN, "v", lambda e: sd.SamplingRAPPOR(d=d, s=1, eps0=e)),
+    _family("OUE", ORANGE, "D", lambda e: sd.OUE(d=d, eps0=e)),
+    _family("optimized local hashing", ORANGE, "<", lambda e: sd.OLH(domain=d, eps0=e)),
+    _family("wheel, s = 1", ORANGE, ">", lambda e: sd.Wheel(domain=d, s=1, eps0=e)),
+    _family("Hadamard response, about e^ε₀ blocks", SKY, "v", blocks),
+    _family("PCKV-GRR, s = 1", GREY, "x", lambda e: sd.PCKVGRR(domain=d, s=1, eps0=e)),
+    _family("k-RR", BLUE, "o", lambda e: sd.KRR(k=d, eps0=e)),
+    _family("subset selection", BLACK, "+", lambda e: sd.SubsetSelection(d=d, eps0=e)),
+)
+SEVERAL: tuple[tuple[Line, Error], ...] = (
+    (Line("fair", "count an item, fair bits (Balcer et al.)", PURPLE), fair),
+    (
+        Line("mixdump", "mixDUMP, flips f = 0.01", GREEN),
+        dummies(sd.MixDUMP(d=d, f=0.01, blankets=2)),
+    ),
+    (Line("biased", "count an item, biased bits (Balcer, Cheu)", ORANGE), biased),
+    (Line("cheu", "Cheu, Zhilyaev, 1 fake message a user", SKY), flips(1)),
+    (Line("cheu", "Cheu, Zhilyaev, 16 a user", GREY), flips(16)),
+    (Line("puredump", "pureDUMP", BLUE), dummies(sd.PureDUMP(d=d, blankets=2))),
+    (
+        Line("bins", "balls into bins, s = 1", BLUE, marker="s"),
+        dummies(sd.BallsIntoBins(d=d, s=1, blankets=2)),
+    ),
+)
+
+
+def panels(values: dict[str, list[float]]) -> list[Panel]:
+    """Errors by label, and over that of the central model; one message a user, and several."""
+    found, base = [], values[REFERENCES[0][0].label]
+    for label, under in (
+        ("error of a frequency (RMS)", [1.0] * len(USERS)),
+        ("ratio to the central model's", base),
+    ):
+        for title, curves in (("one message a user", ONE), ("several messages a user", SEVERAL)):
+            suffix = ": ratio" if under is base else ""
+            panel = Panel(f"{title}{suffix}", USERS, "n (users)", label)
+            for line, _ in (*REFERENCES, *curves):
+                own = zip(values[line.label], under, strict=True)
+                panel.curves.append((line, [value / unit for value, unit in own]))
+            found.append(panel)
+    return found
 
 
 def main(out: Path) -> None:
     """Compute, draw, write."""
-    users = counts(100, 10**7, 11)
-    for curve in (*SINGLE, *MULTI, *REFERENCES):
-        curve.evaluate(users)
-    print(draw(out, users), write(out, users))
-
-
-def draw(out: Path, users: list[int]):
-    """Error, and error over that of the central model; single messages left, several right."""
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            2, 2, figsize=(9.0, 8.2), sharex=True, sharey="row", layout="constrained",
-            height_ratios=(1, 1.25),
-        )  # fmt: skip
-        base = REFERENCES[1].values[REFERENCES[1].label]
-        for column, (title, curves) in enumerate(
-            (("one message a user", SINGLE), ("several messages a user", MULTI))
-        ):
-            for row in range(2):
-                ax = axes[row, column]
-                for place, curve in enumerate((*REFERENCES, *curves)):
-                    _plot(ax, users, curve, place, base if row else None)
-                ax.set(xscale="log", yscale="log")
-            axes[0, column].set_title(title)
-            axes[1, column].set_xlabel("n (users)")
-            axes[1, column].legend(
-                loc="upper center", bbox_to_anchor=(0.5, -0.13), fontsize=7.5, handlelength=4.5
-            )
-        axes[0, 0].set_ylabel("error of a frequency (RMS over items)")
-        axes[1, 0].set_ylabel("the same, over the central model's")
-        axes[1, 0].set_ylim(0.8, 3000)
-        figure.suptitle(
-            f"Error at equal central privacy, ε = {EPSILON:g}, δ = {DELTA:g}, certified; "
-            f"{ITEMS} items",
-            fontsize=9.5,
-        )
-        path = out / f"{NAME}.png"
-        figure.savefig(path, dpi=120, metadata={"Software": None})
-        plt.close(figure)
-    return path
-
-
-def _plot(ax, users: list[int], curve: Curve, place: int, base: list[float] | None) -> None:
-    label = " ≈ ".join(curve.values)
-    values = curve.values[curve.label]
-    if base is not None:
-        values = [v / b for v, b in zip(values, base, strict=True)]
-    reference = curve in REFERENCES
-    ax.plot(
-        users, values, color=curve.colour, ls=curve.dashes, marker=curve.marker, ms=4.5,
-        lw=2.2 if reference else 1.3, markevery=(place % 2, 2), label=label,
-        markerfacecolor="none" if curve.marker in "s^Dvo" else None,
-    )  # fmt: skip
-
-
-def write(out: Path, users: list[int]):
-    """A column for each n, a row for each mechanism."""
-    path = out / f"{NAME}.csv"
-    with path.open("w", newline="", encoding="utf-8") as file:
-        written = csv.writer(file)
-        written.writerow(["mechanism", *(f"n = {n}" for n in users)])
-        for curve in (*REFERENCES, *SINGLE, *MULTI):
-            for name, values in curve.values.items():
-                cells = ("" if math.isnan(v) else f"{v:.5g}" for v in values)
-                written.writerow([name, *cells])
-    return path
+    values = {
+        line.label: [error(n) for n in USERS] for line, error in (*REFERENCES, *ONE, *SEVERAL)
+    }
+    title = f"Error at equal central privacy, ε = {EPSILON:g}, δ = {DELTA:g}; {ITEMS} items"
+    print(*draw(out, "frequency_error", title, panels(values), columns=2))
 
 
 if __name__ == "__main__":

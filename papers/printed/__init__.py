@@ -1,10 +1,6 @@
-"""What the papers print (``items``), and ours beside each of it (``feldman``, ``wang``, ...)."""
+"""What four papers print, with ours beside it: a row for each number, formula and claim."""
 
-from papers.printed import feldman, index, lemmas, su, su_claims, wang, wang_claims
-from papers.printed.items import ITEMS, Item
-from papers.printed.kit import ROWS, Found, found_of
+from papers.printed import feldman, wang, wang_claims, su, su_claims, index  # noqa: F401, I001
+from papers.printed.rows import ROWS, Found, Row
 
-__all__ = [
-    "ITEMS", "ROWS", "Found", "Item", "feldman", "found_of", "index", "lemmas", "su", "su_claims",
-    "wang", "wang_claims",
-]  # fmt: skip
+__all__ = ["ROWS", "Found", "Row"]

@@ -1,23 +1,22 @@
-"""Seconds that were measured once: a table beside the pictures, which tests do not make again.
+"""CPU seconds that were measured once: a table beside the pictures, which tests do not make again.
 
-python -m papers.printed_numbers --measure
+python -m papers.printed.timed
 """
 
 from __future__ import annotations
 
 import csv
-import math
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 import shuffledp as sd
-from papers.printed.algorithms import clone_delta, halved_epsilon
-from papers.printed.items import TABLE_5
 
 MEASURED = Path(__file__).resolve().parents[2] / "docs" / "figures" / "papers" / "printed_times.csv"
-CURVE = 20  # points of a curve
+LOCAL, USERS = (1.0, 3.0, 5.0, 7.0), (10**4, 10**6, 10**8)  # of Wang et al., Table 5
 
 
 @cache
@@ -31,41 +30,26 @@ def seconds_of(key: str) -> float:
     return _table()[key]
 
 
-def measure(path: Path) -> Path:
+def measure() -> None:
     """Measure all of them again."""
-    found: dict[str, float] = {}
-    for eps0, n in TABLE_5:
-        once = _timed(lambda e=eps0, n=n: sd.generic(eps0=e, n=n).epsilon(delta=0.01 / n))
-        found[f"vr-table5-{eps0:g}-{n}"] = once
-    found["clone-sums"] = _timed(lambda: _by_sums(3.0, 10**6))
-    found["clone-contour"] = _timed(
-        lambda: sd.generic(eps0=3.0, n=10**6).epsilon(delta=1e-8, analysis="clone")
-    )
-    found["curve"] = _timed(_curve)
-    with path.open("w", newline="", encoding="utf-8") as file:
+    asked: dict[str, Callable[[], object]] = {
+        f"generic-{eps0:g}-{n}": lambda e=eps0, n=n: sd.generic(eps0=e, n=n).epsilon(delta=0.01 / n)
+        for eps0 in LOCAL
+        for n in USERS
+    }
+    asked["clone"] = lambda: sd.generic(eps0=3.0, n=10**6).epsilon(delta=1e-8, analysis="clone")
+    asked["curve"] = lambda: [
+        sd.shuffle(sd.KRR(k=10, eps0=4.0), n=int(n)).epsilon(delta=1e-6)
+        for n in np.geomspace(1e3, 1e6, 20)
+    ]
+    with MEASURED.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["key", "seconds"])
-        out.writerows((key, f"{value:.3g}") for key, value in found.items())
-    return path
-
-
-def _by_sums(eps0: float, n: int) -> float:
-    """The clone's binomial sums in 20 halvings, without the short cuts of its authors."""
-    return halved_epsilon(lambda e: clone_delta(math.exp(-eps0), eps0, n, e), 1e-8, cap=eps0)
-
-
-def _curve() -> None:
-    """eps of 10-RR at eps0 = 4 over n, both ends."""
-    for k in range(CURVE):
-        n = round(10 ** (3 + 3 * k / (CURVE - 1)))
-        sd.shuffle(sd.KRR(k=10, eps0=4.0), n=n).epsilon(delta=1e-6)
-
-
-def _timed(run: Callable[[], object]) -> float:
-    started = time.process_time()
-    run()
-    return max(time.process_time() - started, 1e-6)
+        for key, run in asked.items():
+            started = time.process_time()
+            run()
+            out.writerow([key, f"{time.process_time() - started:.3g}"])
 
 
 if __name__ == "__main__":
-    print(measure(MEASURED))
+    measure()

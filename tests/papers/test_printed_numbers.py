@@ -2,81 +2,60 @@
 
 import csv
 import re
-from pathlib import Path
 
 import pytest
-from papers.printed import ITEMS, ROWS, Found, feldman, found_of, index, su_claims
-from papers.printed.kit import down, number, outward, up
+from papers.printed import ROWS
+from papers.printed.rows import DELTA, down, number, outward, up
+from papers.printed.table import ALL, BLOCK, HEAD, PAGE, differs, line, markdown
 from papers.printed.wang import delta_at, published
-from papers.printed_numbers import HEAD, differs, line, markdown
 
 import shuffledp as sd
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
-QUICK = [item for item in ITEMS if not ROWS[item.key].slow]
-SLOW = [item for item in ITEMS if ROWS[item.key].slow]
-
-
-ALL = PAGE.parent / "figures" / "papers" / "printed.csv"
+QUICK = [row for row in ROWS if not row.slow]
 
 
 def kept():
-    """The rows of the committed CSV, one an item, without the paper's name."""
+    """The rows of the committed CSV."""
     with ALL.open(newline="", encoding="utf-8") as file:
         head, *found = csv.reader(file)
     assert head == ["paper", *HEAD]
-    assert [row[0] for row in found] == [item.paper for item in ITEMS]
-    return [tuple(row[1:]) for row in found]
+    return list(map(tuple, found))
 
 
 def test_no_row_is_left_out():
-    assert len({item.key for item in ITEMS}) == len(ITEMS)
-    assert set(ROWS) == {item.key for item in ITEMS}
-    for item, (*said, ours, verdict) in zip(ITEMS, kept(), strict=True):
-        assert said == [item.where, item.what, item.printed], item.key
-        assert nothing_is_claimed_without_ours(ours, verdict), item.key
+    assert len({row[:4] for row in ROWS}) == len(ROWS)
+    for row, (*said, ours, verdict) in zip(ROWS, kept(), strict=True):
+        assert said == list(row[:4])
+        assert ours
+        # Where there is no number of ours, the verdict is that there is none.
+        assert verdict.startswith(("not ", "nothing ")) if ours == "-" else verdict
 
 
 def test_the_page_has_all_that_differs():
-    (block,) = re.findall(
-        r"<!-- printed -->\n(.*?)<!-- end -->", PAGE.read_text("utf-8"), re.DOTALL
-    )
-    assert block == markdown(list(zip(ITEMS, kept(), strict=True)))
-    assert block.count("\n| ") > 20
+    text = PAGE.read_text("utf-8")
+    block = BLOCK.search(text)
+    assert block is not None
+    assert block[2] == markdown(kept())
+    assert block[2].count("\n| ") > 20
+    holds = sum(verdict.startswith("holds") for *_, verdict in kept())
+    assert f"All {len(ROWS)} printed numbers, formulas and claims" in text
+    assert f"; {holds} hold." in text
 
 
 def test_a_row_differs_where_it_does_not_hold_or_is_open():
-    assert not any(differs(("", verdict)) for verdict in ("holds", "nothing to compute"))
-    assert all(differs(("", verdict)) for verdict in ("does not: x", "does not", "open"))
+    assert not any(map(differs, ("holds", "nothing to compute")))
+    assert all(map(differs, ("does not: x", "does not", "open")))
 
 
-def cells(text: str) -> list[str]:
-    """The cells of a row of the page."""
-    return text.strip("| ").split(" | ")
-
-
-def nothing_is_claimed_without_ours(ours: str, verdict: str) -> bool:
-    """Both are there; where there is no number of ours, the verdict is that there is none."""
-    if not ours or not verdict:
-        return False
-    return ours != "-" or verdict.startswith(("not ", "nothing "))
-
-
-def test_a_row_without_ours_may_not_hold():
-    assert not nothing_is_claimed_without_ours("-", "holds")
-    assert not nothing_is_claimed_without_ours("0.1 to 0.2", "")
-    assert nothing_is_claimed_without_ours("-", "nothing to compute")
-
-
-def compared(items):
-    rows = dict(zip((item.key for item in ITEMS), kept(), strict=True))
-    for item in items:
-        assert line(item, found_of(item)) == rows[item.key]
+def compared(rows):
+    found = {row[:4]: row for row in kept()}
+    for row in rows:
+        assert line(row) == found[row[:4]]
 
 
 def test_delta_is_what_the_page_says_where_no_row_does():
     assert "Where no delta is said it is 1e-6" in PAGE.read_text(encoding="utf-8")
-    assert feldman.DELTA == su_claims.DELTA == index.DELTA == delta_at(10**4) == 1e-6
+    assert DELTA == delta_at(10**4) == 1e-6
 
 
 COUNTEREXAMPLES = {
@@ -100,20 +79,7 @@ def test_the_variation_ratio_s_counterexamples_are_what_is_computed(setting):
         up(acc.epsilon(delta=1e-6, analysis="repaired-variation-ratio").upper, digits),
     ]
     (row,) = re.findall(rf"^\| {re.escape(setting)} \|.*$", PAGE.read_text("utf-8"), re.MULTILINE)
-    assert cells(row) == [setting, *made]
-
-
-def test_the_crosses_of_the_grid_are_as_far_above_the_contour_as_the_page_says():
-    with (PAGE.parent / "figures/papers/su_profiles.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    pairs = [
-        (float(r["optimal decomposition, certified contour, our evaluation"]),
-         float(r["the same by FFT on a grid"] or "nan"))
-        for r in rows
-    ]  # fmt: skip
-    above = [100 * (cross / contour - 1) for contour, cross in pairs if contour > 1e-13]
-    shown = f"{min(above):.1f}% to {max(above):.0f}% in delta (`figures/papers/su_profiles.csv`)"
-    assert shown in PAGE.read_text(encoding="utf-8")
+    assert row.strip("| ").split(" | ") == [setting, *made]
 
 
 def test_the_rows_are_what_is_computed():
@@ -121,9 +87,8 @@ def test_the_rows_are_what_is_computed():
 
 
 @pytest.mark.long
-def test_the_slow_rows_are_what_is_computed():
-    assert len(SLOW) > 10
-    compared(ITEMS)
+def test_all_rows_are_what_is_computed():
+    compared(ROWS)
 
 
 def test_ends_are_shown_outward_and_bars_do_not_end_a_cell():
@@ -137,8 +102,8 @@ def test_ends_are_shown_outward_and_bars_do_not_end_a_cell():
     assert (down(12345.6), up(12345.6)) == ("12340", "12350")
     assert (down(1.53e-21, 2), up(-0.12345)) == ("1.5e-21", "-0.1234")
     assert down(9.99996e-3) == "0.009999"
-    rows = [(ITEMS[0], line(ITEMS[0], Found("a|b*", "open")))]
-    assert markdown(rows).splitlines()[-1].endswith(r"| a\|b\* | open |")
+    rows = [("a", "b", "c", "d", "e|f*", "open")]
+    assert markdown(rows).splitlines()[-1] == r"| b | c | d | e\|f\* | open |"
 
 
 def test_the_published_pair_of_a_protocol_is_that_of_its_numbers():

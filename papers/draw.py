@@ -1,4 +1,4 @@
-"""What the scripts share: evaluate named analyses on a grid, draw small multiples, write CSV."""
+"""Small multiples of named analyses on a grid, each figure with its numbers as CSV."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 
 import shuffledp as sd
 from shuffledp.amplification.analyses import UNCERTIFIED
@@ -20,17 +21,14 @@ from shuffledp.amplification.analyses import UNCERTIFIED
 # Beside what `make demo` writes, and as little tracked.
 OUT = Path("out") / "papers"
 
-# Okabe and Ito's palette. Solid: upper ends, the papers' own formulas among them; dashed: lower
-# ends; dotted: no bound. Ours are thick.
-BLACK, BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, GREY = (
+# Okabe and Ito's palette, each colour with a mark of its own. Solid: upper ends, the papers' own
+# formulas among them; dashed: lower ends; dotted: no bound. Ours are thick.
+BLACK, BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, GREY, DARK = (
     "#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8A000", "#777777",
+    "#444444",
 )  # fmt: skip
-# Colours are not told apart by everybody, nor on paper: each has a mark of its own as well.
-MARKS = {
-    BLUE: "o", ORANGE: "v", GREEN: "s", PURPLE: "D", SKY: "^", YELLOW: "+", GREY: "x",
-}  # fmt: skip
-# In the legend, whichever colour: filled triangles are curves that leave the axes.
-CLIPPED = "beyond the axes (filled triangles)"
+MARKS = {BLUE: "o", ORANGE: "v", GREEN: "s", PURPLE: "D", SKY: "^", YELLOW: "+", GREY: "x"}
+DASHES = {"upper": "-", "lower": (0, (5, 2)), "estimate": (0, (1, 1.3))}
 STYLE = {
     "font.size": 8,
     "axes.spines.top": False,
@@ -74,7 +72,6 @@ class Line:
     end: str = "upper"  # "upper", "lower" or "estimate"
     thick: bool = False
     marker: str = ""
-    on: str = "mechanism"  # or "generic": any eps0-LDP randomizer in place of the mechanism
 
 
 @dataclass
@@ -84,11 +81,16 @@ class Panel:
     title: str
     x: Sequence[float]
     xlabel: str
-    ylabel: str
+    ylabel: str = "central ε (nats)"
     curves: list[tuple[Line, list[float]]] = field(default_factory=list)
     xscale: str = "log"
     yscale: str = "log"
-    ylim: tuple[float, float] | None = None
+
+    def add(self, lines: Sequence[Line], rows: Sequence[Sequence[float]]) -> Panel:
+        """The panel with these curves; a row has the values of all lines at one x."""
+        columns = map(list, zip(*rows, strict=True))
+        self.curves += zip(lines, columns, strict=True)
+        return self
 
 
 def epsilon_of(accountant: sd.Account, line: Line, delta: float) -> float:
@@ -108,30 +110,6 @@ def epsilon_of(accountant: sd.Account, line: Line, delta: float) -> float:
     return value if 0.0 < value < 0.9999 * accountant.eps0 else math.nan
 
 
-def panel_over(
-    title: str,
-    xlabel: str,
-    x: Sequence[float],
-    make,
-    lines: Sequence[Line],
-    *,
-    delta,
-) -> Panel:
-    """eps of every line at every x; ``make(x)`` gives (accountant, accountant of all eps0-LDP).
-
-    ``delta`` is a number or a function of the accountant.
-    """
-    found = Panel(title, x, xlabel, "central ε (nats)")
-    accountants = [make(value) for value in x]
-    for line in lines:
-        values = []
-        for mechanism, family in accountants:
-            acc = family if line.on == "generic" else mechanism
-            values.append(epsilon_of(acc, line, delta(acc) if callable(delta) else delta))
-        found.curves.append((line, values))
-    return found
-
-
 def draw(
     out: Path, name: str, title: str, panels: Sequence[Panel], *, columns: int = 3
 ) -> list[Path]:
@@ -143,14 +121,13 @@ def draw(
             rows, columns, figsize=(3.1 * columns + 0.3, 2.7 * rows + 0.95), squeeze=False,
             layout="constrained",
         )  # fmt: skip
+        handles = {}
         for ax, panel in zip(axes.flat, panels, strict=False):
             _draw(ax, panel)
+            found = zip(*ax.get_legend_handles_labels(), strict=True)
+            handles |= {label: handle for handle, label in found if label not in handles}
         for ax in list(axes.flat)[len(panels) :]:
             ax.set_visible(False)
-        handles = {}
-        for ax in axes.flat:
-            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-                handles.setdefault(label, handle)
         figure.suptitle(title, fontsize=9)
         figure.legend(
             handles.values(), handles.keys(), loc="outside lower center",
@@ -167,41 +144,17 @@ def _draw(ax, panel: Panel) -> None:
     for i, (line, values) in enumerate(panel.curves):
         if not any(map(math.isfinite, values)):
             continue  # its domain is elsewhere: no entry in the legend without a curve
-        dashes = {"upper": "-", "lower": (0, (5, 2)), "estimate": (0, (1, 1.3))}[line.end]
         label = f"{line.label} (no certificate)" if line.end == "estimate" else line.label
+        # About six marks a curve, not at the same x for all of them.
+        every = max(1, round(len(values) / 6))
         ax.plot(
-            panel.x, values, color=line.colour, ls=dashes, lw=2.4 if line.thick else 1.1,
+            panel.x, values, color=line.colour, ls=DASHES[line.end], lw=2.4 if line.thick else 1.1,
             marker=line.marker or ("" if line.thick else MARKS.get(line.colour, "")), ms=3.5,
-            mfc="white", mew=0.8, markevery=_spread(values, i), label=label,
+            mfc="white", mew=0.8, markevery=(i % every, every), label=label,
             zorder=3 if line.thick else 4,
         )  # fmt: skip
-    ax.set(xscale=panel.xscale, yscale=panel.yscale, xlabel=panel.xlabel, title=panel.title)
-    ax.set_ylabel(panel.ylabel)
-    if panel.ylim is not None:
-        ax.set_ylim(*panel.ylim)
-        _mark_clipped(ax, panel, panel.ylim)
-
-
-def _mark_clipped(ax, panel: Panel, limits: tuple[float, float]) -> None:
-    """A triangle on the edge of the axes wherever a curve has points beyond it."""
-    for line, values in panel.curves:
-        for edge, marker, beyond in (
-            (limits[0], "v", lambda v: v < limits[0]),
-            (limits[1], "^", lambda v: v > limits[1]),
-        ):
-            x = [at for at, v in zip(panel.x, values, strict=True) if beyond(v)]
-            if x:
-                ax.plot(
-                    x, [edge] * len(x), ls="", marker=marker, ms=4, color=line.colour,
-                    clip_on=False, zorder=5, label=CLIPPED,
-                )  # fmt: skip
-
-
-def _spread(values: Sequence[float], i: int) -> tuple[int, int]:
-    """About six marks a curve, not at the same x for all of them; all where points are few."""
-    few = sum(map(math.isfinite, values)) <= 3
-    every = 1 if few else max(1, round(len(values) / 6))
-    return i % every, every
+    ax.set(xscale=panel.xscale, yscale=panel.yscale, xlabel=panel.xlabel, ylabel=panel.ylabel)
+    ax.set_title(panel.title)
 
 
 def _csv(path: Path, panels: Sequence[Panel]) -> Path:
@@ -219,24 +172,6 @@ def _csv(path: Path, panels: Sequence[Panel]) -> Path:
     return path
 
 
-def table(out: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Path:
-    """Write a table as CSV and print it."""
-    path = out / f"{name}.csv"
-    with path.open("w", newline="", encoding="utf-8") as file:
-        written = csv.writer(file)
-        written.writerow(header)
-        for row in rows:
-            written.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in row])
-    print(path.read_text(encoding="utf-8"))
-    return path
-
-
 def counts(low: int, high: int, points: int) -> list[int]:
     """Numbers of users, evenly in the logarithm."""
-    ratio = math.log(high / low)
-    return [round(low * math.exp(ratio * i / (points - 1))) for i in range(points)]
-
-
-def steps(low: float, high: float, points: int) -> list[float]:
-    """Even steps."""
-    return [low + (high - low) * i / (points - 1) for i in range(points)]
+    return [round(n) for n in np.geomspace(low, high, points)]
