@@ -30,7 +30,6 @@ from shuffledp.drawing.bands import (
     legend,
     over_n,
 )
-from shuffledp.drawing.fonts import boxes_in_silence, fit_fonts
 from shuffledp.errors import ParameterError
 from shuffledp.outputs import writing
 
@@ -51,13 +50,8 @@ def check_suffix(name: str, path: str | Path) -> None:
         )
 
 
-def save(figure: Figure, path: str | Path) -> str:
+def save(figure: Figure, path: str | Path) -> None:
     """Write a figure as PNG, SVG or PDF, all of it or nothing.
-
-    Returns
-    -------
-    str
-        As for ``write``.
 
     Raises
     ------
@@ -66,24 +60,15 @@ def save(figure: Figure, path: str | Path) -> str:
     """
     check_suffix("figure", path)
     with writing([("figure", path)]) as held:
-        return write(figure, held.path(path), Path(path).suffix.lower()[1:])
+        write(figure, held.path(path), Path(path).suffix.lower()[1:])
 
 
-def write(figure: Figure, path: str | Path | io.BytesIO, kind: str) -> str:
-    """Draw into a file; the same figure gives the same bytes (no date is written).
-
-    Returns
-    -------
-    str
-        Characters for which boxes were drawn, because no installed font has them.
-    """
+def write(figure: Figure, path: str | Path | io.BytesIO, kind: str) -> None:
+    """Draw into a file; the same figure gives the same bytes (no date is written)."""
     metadata: dict[str, Any] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    unshown = fit_fonts(figure)
     # Names in an SVG are made of this and not of a random number.
-    named = rc_context({"svg.hashsalt": "shuffledp"})
-    with boxes_in_silence(), named:
+    with rc_context({"svg.hashsalt": "shuffledp"}):
         figure.savefig(path, format=kind, dpi=200, metadata=metadata[kind])
-    return unshown
 
 
 def svg(figure: Figure) -> bytes:

@@ -112,37 +112,13 @@ def test_json_alone_writes_nothing(toml, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["t.toml"]
 
 
-@pytest.mark.parametrize("made", [True, False])
-def test_interrupted_it_leaves_no_directory_of_its_own(toml, tmp_path, monkeypatch, made):
-    out = tmp_path / "new" / "out"
-    if not made:
-        out.mkdir(parents=True)
-
-    def interrupted(*_, **__):
-        assert out.is_dir()
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("shuffledp.cli.files._account_for", interrupted)
-    result = run("account", toml, "--output", out)
-    assert (result.exit_code, result.stderr.strip()) == (130, "shuffledp: interrupted")
-    assert out.parent.exists() == (not made)
-    assert out.exists() == (not made)
-
-
-def test_account_replaces_its_own_certificate_and_no_other(toml, tmp_path):
+def test_account_replaces_its_own_certificate(toml, tmp_path):
     again = ("account", toml, "--output", tmp_path)
     assert run(*again).exit_code == 0
     toml.write_text(TOML.replace("eps0 = 2.0", "eps0 = 1.0"))
     assert run(*again).exit_code == 0
     kept = tmp_path / "t.certificate.json"
     assert json.loads(kept.read_text())["deployment"]["content"]["randomizer"]["eps0"] == 1.0
-    other = tmp_path / "t"
-    toml.rename(other)
-    before = kept.read_bytes()
-    result = run("account", other, "--output", tmp_path)
-    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "is the certificate of the deployment 't.toml'; wanted another --output" in result.stderr
-    assert kept.read_bytes() == before
 
 
 def test_all_or_nothing(toml, tmp_path):

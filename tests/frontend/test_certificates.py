@@ -16,7 +16,7 @@ from frontend.edits import at, caught, edits, outcome, place, remember, resigned
 from frontend.parts import of_round
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp.certificate import read, to_dict
-from shuffledp.certificate.verifier import not_checked, verify
+from shuffledp.certificate.verifier import verify
 from shuffledp.mechanism.base import mechanism_class
 from shuffledp.randomizers import randomizer_names
 
@@ -148,22 +148,22 @@ def test_what_is_not_checked_is_said(tmp_path):
     path = tmp_path / "certificate.json"
     source, content = issued(RUN)
     path.write_text(json.dumps(content))
-    words = " ".join(not_checked(path))
+    words = " ".join(verify(path).left)
     for said in ("A title", "deployment.toml", "rtol", "table data", "widths", "55 users", "e.csv"):
         assert said in words
     assert "70 users were declared" in words
-    left = " ".join(not_checked(path, deployment=source, table_hash="0" * 64))
+    left = " ".join(verify(path, deployment=source, table_hash="0" * 64).left)
     for said in ("A title", "deployment.toml", "rtol", "table data", "declared"):
         assert said not in left
     assert "called 'e.csv': bytes" in left
     # Of a copy by another name the bytes are the same, the name is not.
     other = tmp_path / "other.toml"
     other.write_bytes(source.read_bytes())
-    assert "was called 'deployment.toml'" in " ".join(not_checked(path, deployment=other))
+    assert "was called 'deployment.toml'" in " ".join(verify(path, deployment=other).left)
     _, content = issued("crowd")
     path.write_text(json.dumps(content))
     for said in ("2.0 was wanted", "written alike"):
-        assert said in " ".join(not_checked(path))
+        assert said in " ".join(verify(path).left)
 
 
 # ------------------------------------------------------------------------- every mechanism

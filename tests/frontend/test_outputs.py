@@ -187,21 +187,21 @@ def test_every_output_against_every_input(name, option, source, way, place, caps
 @pytest.mark.parametrize("source", ["d", "in.parquet", "items"])
 @pytest.mark.parametrize("way", WAYS)
 def test_the_certificate_beside_the_table_is_an_output_too(source, way, place, capsys):
-    """``--output x.csv`` also writes x.certificate.json, which may be the name of an input."""
+    """``--output x.csv`` also writes x.csv.certificate.json, which may be the name of an input."""
     old = {"d": "d.toml", "items": "items.txt"}.get(source, source)
     if old == "in.parquet":
         # DEPLOYMENT's reader goes by the ending; a link has its own name.
-        Path("x.certificate.json").symlink_to("in.parquet")
+        Path("x.csv.certificate.json").symlink_to("in.parquet")
         refused(capsys, place, [*RUN_ALL, "--output", "x.csv"])
         return
-    renamed = "x.certificate.json"
+    renamed = "x.csv.certificate.json"
     Path(old).rename(renamed)
     words = [renamed if word == old else word for word in RUN_ALL]
     given = another_name(renamed, way)
     if Path(given).parent == Path():
         output = "x.csv"
         if given != renamed:
-            Path(given).rename("y.certificate.json")
+            Path(given).rename("y.csv.certificate.json")
             output = "y.csv"
     else:
         output = str(Path(given).parent / "x.csv")

@@ -41,16 +41,16 @@ def test_the_core_works_without_extras_and_names_the_one_that_is_missing(tmp_pat
     assert run("epsilon", *krr, "--delta", 0.01, base=base).returncode == 0
     assert run("delta", *krr, "--epsilon", 0.1, base=base).returncode == 0
     assert run("delta", *krr, "--curve", "0:1:3", base=base).returncode == 0
-    for args, needs, install in [
-        (["delta", *krr, "--plot", tmp_path / "x.png"], "needs matplotlib, which is", "plot"),
-        (["account", "x.toml"], "pydantic and matplotlib", "account"),
-        (["verify", "x.json"], "needs pydantic, which is", "verify"),
-        (["run", "x.toml", "--input", "x.csv", "--output", "y.csv"], "needs", "run"),
+    for args, needs in [
+        (["delta", *krr, "--plot", tmp_path / "x.png"], "needs matplotlib, which is"),
+        (["account", "x.toml"], "needs pydantic, which is"),
+        (["verify", "x.json"], "needs pydantic, which is"),
+        (["run", "x.toml", "--input", "x.csv", "--output", "y.csv"], "needs pydantic, which is"),
     ]:
         done = run(*args, base=base)
         assert done.returncode == 2
         assert needs in done.stderr
-        assert f"pip install '.[{install}]'" in done.stderr
+        assert "pip install '.[all]'" in done.stderr
         assert done.stderr.count("\n") == 1
 
 

@@ -9,7 +9,6 @@ import re
 from fractions import Fraction
 
 import pytest
-import tomli_w
 from click.testing import CliRunner
 
 from frontend.test_report import HOSTILE, TABLE, changed, tokens
@@ -17,6 +16,7 @@ from frontend.test_report import certified as of_table
 from shuffledp import ParameterError
 from shuffledp.certificate import to_json
 from shuffledp.cli import main
+from shuffledp.deployment.text import deployment_text
 from shuffledp.review.registry import check_file_name, registry_entry
 
 
@@ -157,7 +157,7 @@ def test_names_of_files_are_the_registrys():
 
 def test_account_writes_it_by_the_ending_of_a_report(tmp_path):
     path, out = tmp_path / "d.toml", tmp_path / "an_entry.yaml"
-    path.write_text(tomli_w.dumps(TABLE), encoding="utf-8")
+    path.write_text(deployment_text(TABLE), encoding="utf-8")
     args = ["account", path, "--output", tmp_path]
     done = CliRunner().invoke(main, [*map(str, args), "--report", str(out)])
     assert done.exit_code == 0, done.stderr

@@ -16,11 +16,12 @@ from click.testing import CliRunner
 
 from frontend.parts import of_round, situations
 from shuffledp.certificate import issue, to_json
+from shuffledp.certificate.checks import Check, Checks
 from shuffledp.cli import main
 from shuffledp.deployment import Curve, Deployment, DeploymentFile, account
 from shuffledp.deployment.files import parse
 from shuffledp.plots import account_figure, svg
-from shuffledp.review import Entry, Verified, cautions, report, to_html, to_markdown
+from shuffledp.review import Entry, cautions, report, to_html, to_markdown
 
 TABLE = {
     "title": "A test",
@@ -174,7 +175,7 @@ def test_texts_of_the_file_stay_texts():
 
 
 def tokens(text):
-    """All tokens of CommonMark with tables, by the parser that rich brings."""
+    """All tokens of CommonMark with tables, by the parser that pages are made with."""
     from markdown_it import MarkdownIt
 
     for token in MarkdownIt("commonmark").enable("table").parse(text):
@@ -322,22 +323,17 @@ def test_no_verdict_that_was_not_computed(one):
     def text(verified):
         return Page(to_html(report([replace(one, verified=verified)], date=""))).text
 
-    class Check:
-        scenario, claim, how = "now", "eps <= 1", "how so"
-
-        def __init__(self, verdict):
-            self.verdict = verdict
-
     assert "Not verified yet." in text(None)
     assert "VERIFIED: all" not in text(None)
-    good, bad, open_ = Check("holds"), Check("does not hold"), Check("undecided")
-    said = text(Verified([good, good], ["the width"], "it 1.0"))
-    assert "VERIFIED: all 2 claims hold, says it 1.0." in said
-    assert "the width" in said
-    assert "NOT VERIFIED: 1 of 3 claims do not hold" in text(Verified([good, bad, open_], [], "it"))
-    assert "UNDECIDED: 1 of 2 claims could not be decided" in text(
-        Verified([good, open_], [], "it")
+    good, bad, open_ = (
+        Check("now", "eps <= 1", verdict, "how so")
+        for verdict in ("holds", "does not hold", "undecided")
     )
+    said = text(Checks([good, good], ["the width"]))
+    assert "VERIFIED: all 2 claims hold, says shuffledp verify " in said
+    assert "the width" in said
+    assert "NOT VERIFIED: 1 of 3 claims do not hold" in text(Checks([good, bad, open_]))
+    assert "UNDECIDED: 1 of 2 claims could not be decided" in text(Checks([good, open_]))
 
 
 # --------------------------------------------------------------------------------- the figure

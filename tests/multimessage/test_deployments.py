@@ -98,7 +98,7 @@ def test_run_and_the_collectors_half(place, kind, tmp_path):
     rows = read(tmp_path / "e.csv")
     for row, value in zip(rows, truth(place, kind), strict=True):
         assert abs(float(row["estimate"]) - value) < 6 * float(row["noise_standard_error"])
-    content = json.loads((tmp_path / "e.certificate.json").read_text(encoding="utf-8"))
+    content = json.loads((tmp_path / "e.csv.certificate.json").read_text(encoding="utf-8"))
     assert of_round(content, 0)[0]["n"] == 1800
     again = call("run", "--from-reports", tmp_path / "r.parquet", "--output", tmp_path / "e2.csv")
     assert again.exit_code == 0, again.output

@@ -231,7 +231,7 @@ def test_run_adds_the_noise_and_its_certificate_is_verified(tmp_path):
     gap = math.tanh(0.5)
     least = IntegerNoise(LAPLACE, 2.5).variance / (40 * gap) ** 2
     assert all(float(row["noise_standard_error"]) ** 2 > least for row in rows)
-    certificate = tmp_path / "found.certificate.json"
+    certificate = tmp_path / "found.csv.certificate.json"
     told = run("verify", certificate, "--deployment", path, "--table", out)
     assert told.exit_code == 0, told.output
     repeated = run("run", path, "--input", values, "--simulate", "20")

@@ -38,7 +38,7 @@ delta = 1e-6
 [data]
 column = "x"
 """
-FINISHED = {"e.csv", "e.certificate.json", "r.parquet"}
+FINISHED = {"e.csv", "e.csv.certificate.json", "r.parquet"}
 WORDS = ["--input", "in.parquet", "--output", "out/e.csv", "--reports", "out/r.parquet",
          "--memory", "128MB"]  # fmt: skip
 COMMAND = [sys.executable, "-m", "shuffledp", "run", "d.toml", *WORDS]
@@ -94,7 +94,7 @@ def finished(folder):
 
 def whole(folder):
     """The certificate is of this table, the reports are all there and in no order."""
-    certificate = json.loads((folder / "e.certificate.json").read_text(encoding="utf-8"))
+    certificate = json.loads((folder / "e.csv.certificate.json").read_text(encoding="utf-8"))
     table = hashlib.sha256((folder / "e.csv").read_bytes()).hexdigest()
     assert certificate["release"]["sha256"] == table
     reports = pq.read_table(folder / "r.parquet").column("report").to_numpy()

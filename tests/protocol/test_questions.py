@@ -165,7 +165,7 @@ def test_run_and_the_collectors_half(place, kind):
         for row, value in zip(rows, truth(kind), strict=True)
     ]
     assert np.abs(errors).max() < 6
-    certificate = json.loads((place / "e.certificate.json").read_text(encoding="utf-8"))
+    certificate = json.loads((place / "e.csv.certificate.json").read_text(encoding="utf-8"))
     users = len(KEPT) if kind in {"joint", "moments"} else USERS
     assert certificate["deployment"]["content"]["population"]["users"] == users
     again = call("run", place / f"{kind}.toml", "--from-reports", place / "r.parquet", "--output",

@@ -69,11 +69,11 @@ def test_run_writes_estimates_and_the_certificate_of_this_n(place):
         assert abs(float(row["estimate"]) - share) < 6 * error
         assert float(row["low_all"]) < float(row["low"]) < float(row["high"])
     assert abs(sum(float(row["post_processed"]) for row in rows) - 1.0) < 1e-6
-    certificate = json.loads((place / "e.certificate.json").read_text(encoding="utf-8"))
+    certificate = json.loads((place / "e.csv.certificate.json").read_text(encoding="utf-8"))
     assert certificate["deployment"]["content"]["population"]["users"] == 4950
     assert certificate["claims"][0]["n"] == 4950 - 495
     assert (place / "f.png").stat().st_size > 10_000
-    assert call("verify", place / "e.certificate.json").exit_code == 0
+    assert call("verify", place / "e.csv.certificate.json").exit_code == 0
     # The collector's half gives the same numbers from the report file.
     assert call("run", place / "d.toml", "--from-reports", place / "r.parquet", "--output",
                 place / "e2.csv").exit_code == 0  # fmt: skip
@@ -83,7 +83,7 @@ def test_run_writes_estimates_and_the_certificate_of_this_n(place):
 
 def test_the_certificate_is_of_this_table_and_no_other(place):
     assert run(place).exit_code == 0
-    path = place / "e.certificate.json"
+    path = place / "e.csv.certificate.json"
     release = json.loads(path.read_text(encoding="utf-8"))["release"]
     assert release["sha256"] == hashlib.sha256((place / "e.csv").read_bytes()).hexdigest()
     assert (release["table"], release["users"], release["declared_users"]) == ("e.csv", 4950, 5000)
@@ -105,7 +105,7 @@ def test_a_certificate_of_another_number_of_users_is_found(change, place):
     from shuffledp.certificate import checksum, to_dict, to_json
 
     assert run(place).exit_code == 0
-    whole = read(place / "e.certificate.json")
+    whole = read(place / "e.csv.certificate.json")
     release = whole.release.model_copy(update=change)
     forged = whole.model_copy(update={"release": release})
     forged = forged.model_copy(update={"checksum": checksum(to_dict(forged))})
@@ -126,7 +126,7 @@ def test_fewer_users_than_declared_are_not_passed_over(rows, least, place):
     assert result.exit_code == 0
     said = f"{rows:,} users have a value, of 5,000 expected" in result.stderr
     assert said == (least is None and rows < 5000)
-    release = json.loads((place / "e.certificate.json").read_text(encoding="utf-8"))["release"]
+    release = json.loads((place / "e.csv.certificate.json").read_text(encoding="utf-8"))["release"]
     assert (release["users"], release["declared_users"]) == (rows, 5000)
 
 
@@ -183,42 +183,6 @@ def test_a_run_of_colluders_alone_is_one_line_and_writes_nothing(
                       "--output", tmp_path / "e.csv", *files)  # fmt: skip
     assert f"input has {rows} reports: population.colluding = {colluding}: wanted" in message
     assert left(tmp_path) == before
-
-
-def of_another(path):
-    """What stands in its place: an account's certificate, another table's, no certificate."""
-    return {
-        "deployment": '{"format": "shuffledp-certificate/1", "deployment": {"file": "e.toml"}}',
-        "table": '{"format": "shuffledp-certificate/1", "release": {"table": "e.txt"}}',
-        "other": '{"format": "mine", "release": {"table": "e.csv"}}',
-        "list": "[]",
-        "empty": "",
-    }[path]
-
-
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        ("deployment", "is the certificate of the deployment 'e.toml'; wanted another --output"),
-        ("table", "is the certificate of the table of estimates 'e.txt'"),
-        ("other", "is not a certificate"),
-        ("list", "is not a certificate"),
-        ("empty", "is not a certificate"),
-    ],
-)
-def test_a_certificate_of_something_else_is_not_replaced(place, capsys, monkeypatch, kind, words):
-    monkeypatch.chdir(place)
-    standing = place / "e.certificate.json"
-    standing.write_text(of_another(kind), encoding="utf-8")
-    (place / "e.csv").write_text("old", encoding="utf-8")
-    before = left(place)
-    monkeypatch.setattr("shuffledp.protocol.run.run", lambda *_, **__: pytest.fail("worked"))
-    message = refused(capsys, "run", "d.toml", "--input", "in.parquet", "--output", "e.csv")
-    assert message.startswith("shuffledp: output = 'e.csv': would replace 'e.certificate.json', ")
-    assert words in message
-    assert left(place) == before
-    assert standing.read_text(encoding="utf-8") == of_another(kind)
-    assert (place / "e.csv").read_text(encoding="utf-8") == "old"
 
 
 def test_simulate(place):

@@ -60,18 +60,13 @@ def test_what_is_shown_is_rounded_outward(found):
 
 def test_saved_and_read_again(found, tmp_path):
     paths = found.save(tmp_path / "new")
-    names = ["survey.toml", "survey.certificate.json", "survey.csv"]
+    names = ["survey.toml", "survey.csv.certificate.json", "survey.csv"]
     assert [path.name for path in paths] == names
     assert load(paths[0]).sha256 == found.certificate.deployment.sha256
     (tmp_path / "file").write_text("")
     with pytest.raises(sd.ParameterError, match="directory = "):
         found.save(tmp_path / "file")
     assert found.save(tmp_path / "new") == paths
-    standing = '{"format": "shuffledp-certificate/1", "deployment": {"file": "survey.toml"}}'
-    paths[1].write_text(standing)
-    with pytest.raises(sd.ParameterError, match="wanted another directory"):
-        found.save(tmp_path / "new")
-    assert paths[1].read_text() == standing
 
 
 def test_intervals_are_shown_outward_and_apart_far_from_0(found):

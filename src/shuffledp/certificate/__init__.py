@@ -16,7 +16,6 @@ from shuffledp.certificate.model import (
     to_dict,
     to_json,
 )
-from shuffledp.certificate.standing import refuse_other
 
 __all__ = [
     "Certificate",
@@ -26,7 +25,6 @@ __all__ = [
     "checksum",
     "issue",
     "read",
-    "refuse_other",
     "to_dict",
     "to_json",
 ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from shuffledp.values.notebook import Record, Sheet, Shown
-from shuffledp.values.verdicts import headline
 
 __all__ = ["CITED", "SILENT", "Check", "Checks", "Report", "Verdict", "other_name", "said"]
 
@@ -50,11 +49,34 @@ class Check:
 
 
 class Checks(Shown, list[Check]):
-    """What a verifier found, one check a claim; a list that a notebook shows as a table."""
+    """What a verifier found, one check a claim; a list that a notebook shows as a table.
+
+    Attributes
+    ----------
+    left : tuple of str
+        What the certificate says and nobody has checked, in words.
+    """
+
+    def __init__(self, checks: Iterable[Check], left: Iterable[str] = ()) -> None:
+        super().__init__(checks)
+        self.left = tuple(left)
 
     def headline(self) -> str:
         """One line: VERIFIED only where every claim was recomputed and holds."""
-        return headline([check.verdict for check in self])
+        every = self.verdicts
+        if not every:
+            return "UNDECIDED: there is no claim to recompute"
+        failed, undecided = every.count("does not hold"), every.count("undecided")
+        if failed:
+            return f"NOT VERIFIED: {failed} of {len(every)} claims do not hold"
+        if undecided:
+            return f"UNDECIDED: {undecided} of {len(every)} claims could not be decided"
+        return f"VERIFIED: all {len(every)} claims hold"
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Of each check."""
+        return [check.verdict for check in self]
 
     def records(self) -> list[Record]:
         """One row for each check."""

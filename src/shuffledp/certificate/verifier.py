@@ -5,7 +5,7 @@ claim follows from the deployment, and its delta is recomputed in balls at the c
 that a claim is decided, rounding included, or said to be undecided. Nothing is searched for. A
 bracket of a profile that is far from an estimate in plain floats is refused. Mechanisms' laws, the
 kernel and the tables of theorems and sentences are those of the library that issues certificates:
-``not_checked`` says so, and lists what else is not looked at.
+``Checks.left`` says so, and lists what else is not looked at.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shuffledp.deployment.files import load
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.setting import Setting, settings_of
 
-__all__ = ["CITED", "Check", "Checks", "not_checked", "verify"]
+__all__ = ["CITED", "Check", "Checks", "verify"]
 
 Place = tuple[int, str, int]
 SHARED = (
@@ -31,18 +31,18 @@ SHARED = (
 
 
 def verify(
-    path: str | Path,
+    certificate: Certificate | str | Path,
     *,
     deployment: str | Path | None = None,
     table_hash: str | None = None,
     report: Report = SILENT,
 ) -> Checks:
-    """Check every claim of a certificate file.
+    """Check every claim of a certificate.
 
     Parameters
     ----------
-    path : path
-        The certificate.
+    certificate : Certificate or path
+        The certificate, or its file.
     deployment : path, optional
         The deployment file it must be of, where that is at hand.
     table_hash : str, optional
@@ -53,15 +53,18 @@ def verify(
     Returns
     -------
     Checks
-        A list of checks. The certificate is good if every verdict is "holds".
+        A list of checks, and what was not checked. The certificate is good if every verdict is
+        "holds".
 
     Raises
     ------
     ParameterError
         If the file is not a certificate, or the other not a deployment file.
     """
-    certificate = read(path)
-    checks = Checks(_file_checks(certificate))
+    if not isinstance(certificate, Certificate):
+        certificate = read(certificate)
+    left = _not_checked(certificate, deployment, table_hash)
+    checks = Checks(_file_checks(certificate), left)
     if deployment is not None:
         checks += _source_checks(certificate, deployment)
     checks += _release_checks(certificate, table_hash)
@@ -70,7 +73,8 @@ def verify(
     guarantees = certificate.local_guarantees
     if len(guarantees) != groups:
         how = f"{len(guarantees)}, wanted {groups}"
-        return Checks([*checks, Check("file", "local guarantees", "does not hold", how)])
+        checks.append(Check("file", "local guarantees", "does not hold", how))
+        return checks
     for one in settings:
         if one.situation == "now" and one.rounds == 1:
             where = f"group {one.group}" if certificate.crowd else "file"
@@ -85,17 +89,10 @@ def verify(
     return checks
 
 
-def not_checked(
-    path: str | Path, *, deployment: str | Path | None = None, table_hash: str | None = None
+def _not_checked(
+    certificate: Certificate, deployment: str | Path | None, table_hash: str | None
 ) -> list[str]:
-    """What a certificate says and nobody has checked, in words.
-
-    Parameters
-    ----------
-    path, deployment, table_hash
-        As for ``verify``.
-    """
-    certificate = read(path)
+    """What a certificate says and nobody has checked, in words."""
     source, release = certificate.deployment, certificate.release
     content = source.content
     found = other_name(source.file, deployment)

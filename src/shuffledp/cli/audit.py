@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from shuffledp.cli import auditing
-from shuffledp.cli.extras import load_deployment
 from shuffledp.cli.progress import Progress, progress
 from shuffledp.cli.review import audit_text, check_reports
 from shuffledp.cli.text import print_json
@@ -138,7 +137,9 @@ def _audited(
         return read_saved(check)
     claimed = None
     if deployment is not None:
-        claimed = load_deployment().load(deployment, widened=True).deployment
+        from shuffledp.deployment import load
+
+        claimed = load(deployment, widened=True).deployment
     source = auditing.source_of(deployment, given)
     return Saved(_parts(claimed, given, status), source)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import tempfile
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from typing import Any
 import click
 
 from shuffledp.cli import report
-from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
-from shuffledp.cli.given import files_given
 from shuffledp.cli.progress import progress, teller
 from shuffledp.cli.review import (
     audit_option,
@@ -29,15 +26,12 @@ from shuffledp.cli.review import (
     sha256,
     silenced,
     verify_option,
-    verify_text,
     warned,
 )
-from shuffledp.cli.text import print_json, say_unshown
+from shuffledp.cli.text import print_json
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
-from shuffledp.outputs import Outputs
-from shuffledp.review import Audited, Entry, Verified, comparison, to_text
-from shuffledp.values.verdicts import headline
+from shuffledp.review import Audited, Entry, comparison, to_text
 
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
 
@@ -75,15 +69,11 @@ def account(
 ) -> None:
     """Account for one deployment, or compare several.
 
-    A folder stands for the files *.toml in it, a pattern for those that match, and - for standard
-    input, whose outputs are named after stdin.
-
     For each file: a table of central eps as it runs now, at the minimum batch and if the shuffler
     fails, with theorem and assumptions; and DIRECTORY/NAME.certificate.json, which `shuffledp
     verify` checks. --plot draws eps over n, of several files in one picture. --report writes all of
     it in plain words, for a reviewer to sign; FILE.yaml is an entry for the public registry
-    (registry.opendp.org) instead. No file is written before all are computed; a certificate of that
-    name is replaced if it is of the same deployment file, else refused.
+    (registry.opendp.org) instead. No file is written before all are computed.
 
     \b
     A deployment file:
@@ -115,77 +105,64 @@ def account(
     A file with tables [[group]], each with users and randomizer, in place of [population] and
     [randomizer] is a crowd: all of it says what each group's members get.
     """  # noqa: D301
-    if plot is not None:
-        load_plots().check_suffix("plot", plot)
     if audits and not reports:
         raise ParameterError("audit: wanted --report beside it, which has the audit as a section")
     off = silenced(no_warn)
-    if verified:
-        load_verifier()  # what is missing is said before the work
-    with files_given(named, ending=".toml", what="deployment file") as given:
-        check_reports(reports, several=len(given.paths) > 1)
-        sources = _load_all(given.paths)
-        if plot is not None and len(sources) > 1:
-            _check_comparable(sources)
-        audited = audits_of(audits, sources)
-        directory = None if output is None and as_json else Path(output or ".")
-        with _files_in(
-            directory, sources, [*given.paths, *audits], plot=plot, reports=reports
-        ) as held:
-            done = _account_all(sources, audited, plot=plot, reports=reports, verified=verified)
-            for one in done if directory is not None else ():
-                held.write(directory / _named(one.source), one.text)  # type: ignore[operator]
-            if plot is not None:
-                plots = load_plots()
-                say_unshown(plots.save(_figure(done), held.path(plot)))
-            for path in reports:
-                pictured = plot if len(done) == 1 else None
-                entries = [_entry(one, path, pictured, off) for one in done]
-                held.write(path, report_text(path, entries))
+    check_reports(reports, several=len(named) > 1)
+    # A curve takes longer than all the rest: Markdown has a picture where one is written.
+    draw = plot is not None or any(path.lower().endswith((".html", ".htm")) for path in reports)
+    sources = _load_all(named)
+    if plot is not None and len(sources) > 1:
+        _check_comparable(sources)
+    audited = audits_of(audits, sources)
+    directory = None if output is None and as_json else Path(output or ".")
+    places = [] if directory is None else [directory / _named(source) for source in sources]
+    outputs = [("output", str(place)) for place in places]
+    outputs += [("plot", plot), *(("report", path) for path in reports)]
+    if directory is not None:
+        _make(directory)
+    with files_written(outputs, inputs=[*named, *audits]) as held:
+        done = _account_all(sources, audited, draw=draw, verified=verified)
+        for place, one in zip(places, done, strict=False):
+            held.write(place, one.text)
+        if plot is not None:
+            from shuffledp import plots
+
+            plots.save(_figure(done), held.path(plot))
+        for path in reports:
+            pictured = plot if len(done) == 1 else None
+            held.write(path, report_text(path, [_entry(one, path, pictured, off) for one in done]))
     _print_done(done, off, as_json=as_json)
-    if directory is not None and not as_json:
-        written = [directory / _named(one.source) for one in done]
-        report.print_written([*written, *map(Path, filter(None, [plot, *reports]))])
-    ctx.exit(_status([check for one in done if one.verified for check in one.verified.checks]))
+    if not as_json:
+        report.print_written([*places, *map(Path, filter(None, [plot, *reports]))])
+    ctx.exit(_status([check for one in done for check in one.verified or ()]))
 
 
 @dataclass(frozen=True)
 class _Done:
-    """A deployment, or a crowd of groups, and what was found for it."""
+    """A deployment, or a crowd of groups, and what was found for it; ``text`` is the certificate's.
+
+    ``curve`` is of eps over n, for the figure; ``verified`` are the verifier's ``Checks``.
+    """
 
     source: Any
     account: Any
     certificate: Any
+    text: str
     curve: Any
-    audited: Sequence[Audited] = ()
-    verified: Verified | None = None
-
-    @property
-    def crowd(self) -> bool:
-        """Whether the file has groups."""
-        return self.certificate.crowd
+    audited: Sequence[Audited]
+    verified: Any
 
     @property
     def labels(self) -> list[str]:
         """Each mechanism in a few words."""
         return report.labels_of(self.certificate)
 
-    @property
-    def text(self) -> str:
-        """The certificate's file."""
-        return load_certificate().to_json(self.certificate)
-
-    def figure(self) -> Any:
-        """eps or delta over n."""
-        plots = load_plots()
-        if self.crowd:
-            return plots.crowd_figure(self.account, labels=self.labels)
-        return plots.account_figure([self.account], [self.curve], labels=self.labels)
-
 
 def _load_all(files: Sequence[str]) -> list[Any]:
-    deployments = load_deployment()
-    sources = [deployments.load(file, sums=True, widened=True, groups=True) for file in files]
+    from shuffledp.deployment import load
+
+    sources = [load(file, sums=True, widened=True, groups=True) for file in files]
     stem, times = Counter(source.stem for source in sources).most_common(1)[0]
     if times > 1:
         raise ParameterError(f"file name {stem!r} is given {times} times: wanted different names")
@@ -204,61 +181,18 @@ def _named(source: Any) -> str:
     return f"{source.stem}.certificate.json"
 
 
-@contextlib.contextmanager
-def _files_in(
-    directory: Path | None,
-    sources: Sequence[Any],
-    inputs: Iterable[str],
-    *,
-    plot: str | None,
-    reports: Sequence[str],
-) -> Iterator[Outputs]:
-    """What is written: certificates in a directory, which is made if needed, and files elsewhere.
-
-    ParameterError where a certificate would replace one of something else. A directory that was
-    made for files that are then not written, whatever the reason, is removed.
-    """
-    places = [] if directory is None else [directory / _named(source) for source in sources]
-    outputs: list[tuple[str, str | None]] = [("output", str(place)) for place in places]
-    outputs += [("plot", plot), *(("report", path) for path in reports)]
-    with (
-        _made(directory) if directory is not None else contextlib.nullcontext(),
-        files_written(outputs, inputs=inputs) as held,
-    ):
-        for place, source in zip(places, sources, strict=False):
-            said = f"output = {str(directory)!r}", "another --output"
-            load_certificate().refuse_other(place, *said, deployment=source.path.name)
-        yield held
-
-
-@contextlib.contextmanager
-def _made(directory: Path) -> Iterator[None]:
-    """Make it and what is missing above it; of these remove what is empty if the command fails."""
-    missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+def _make(directory: Path) -> None:
+    """Make a directory and what is missing above it."""
     try:
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            words = f"{unreadable(error)}; wanted a directory to write to"
-            raise ParameterError(f"output = {str(directory)!r}: {words}") from None
-        yield
-    except BaseException:  # Ctrl-C too
-        for folder in missing:
-            with contextlib.suppress(OSError):  # somebody else's files are in it
-                folder.rmdir()
-        raise
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        words = f"{unreadable(error)}; wanted a directory to write to"
+        raise ParameterError(f"output = {str(directory)!r}: {words}") from None
 
 
 def _account_all(
-    sources: Sequence[Any],
-    audited: Sequence[Sequence[Audited]],
-    *,
-    plot: str | None,
-    reports: Sequence[str],
-    verified: bool,
+    sources: Sequence[Any], audited: Sequence[Sequence[Audited]], *, draw: bool, verified: bool
 ) -> list[_Done]:
-    # A curve takes longer than all the rest: Markdown has a picture where one is written.
-    draw = plot is not None or any(path.lower().endswith((".html", ".htm")) for path in reports)
     done = []
     with progress("accounting") as status:
         for k, (source, found) in enumerate(zip(sources, audited, strict=True), 1):
@@ -276,22 +210,29 @@ def _account_for(
     verified: bool,
     tell: Callable[[str], None],
 ) -> _Done:
-    deployments, certificates = load_deployment(), load_certificate()
-    crowd = bool(source.deployment.group)
-    found = deployments.account(source.deployment, report=tell)
-    curve = deployments.curve_over_n(found, report=tell) if draw and not crowd else None
-    certificate = certificates.issue(source, found)
-    said = verify_text(certificates.to_json(certificate), source, tell) if verified else None
-    return _Done(source, found, certificate, curve, audited, said)
+    from shuffledp.certificate import issue, to_json
+    from shuffledp.certificate.verifier import verify
+    from shuffledp.deployment import account, curve_over_n
+
+    found = account(source.deployment, report=tell)
+    draw = draw and not source.deployment.group
+    curve = curve_over_n(found, report=tell) if draw else None
+    certificate = issue(source, found)
+    text = to_json(certificate)
+    said = verify(certificate, deployment=source.path, report=tell) if verified else None
+    return _Done(source, found, certificate, text, curve, audited, said)
 
 
 def _figure(done: Sequence[_Done]) -> Any:
     """The picture of one deployment, or of several that are compared."""
-    if len(done) == 1:
-        return done[0].figure()
-    accounts, curves = [one.account for one in done], [one.curve for one in done]
-    titles = [one.certificate.deployment.content.title for one in done]
-    return load_plots().account_figure(accounts, curves, labels=titles)
+    from shuffledp.plots import account_figure, crowd_figure
+
+    labels = done[0].labels
+    if done[0].certificate.crowd:
+        return crowd_figure(done[0].account, labels=labels)
+    if len(done) > 1:
+        labels = [one.certificate.deployment.content.title for one in done]
+    return account_figure([one.account for one in done], [one.curve for one in done], labels=labels)
 
 
 def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) -> None:
@@ -301,13 +242,13 @@ def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) ->
         file = one.source.path.name if several else ""
         print_cautions(warned(one.certificate, off), file=file)
     if as_json:
-        content = [load_certificate().to_dict(one.certificate) for one in done]
+        content = [json.loads(one.text) for one in done]
         print_json(content if several else content[0])
         return
     for one in done:
         report.print_summary(one.certificate)
         if one.verified is not None:
-            click.echo(headline([check.verdict for check in one.verified.checks]) + "\n")
+            click.echo(f"{one.verified.headline()}\n")
     if several:
         titles = [(one.certificate, one.certificate.deployment.content.title) for one in done]
         click.echo(to_text([comparison(titles)]) + "\n")
@@ -315,7 +256,11 @@ def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) ->
 
 def _entry(one: _Done, path: str, pictured: str | None, off: frozenset[str]) -> Entry:
     """A deployment of a report; ``pictured`` is where its figure is written, if it is."""
-    drawn = one.curve is not None or one.crowd
+    drawing = None
+    if one.curve is not None or one.certificate.crowd:
+        from shuffledp.plots import svg
+
+        drawing = svg(_figure([one]))
     return Entry(
         certificate=one.certificate,
         certificate_file=_named(one.source),
@@ -323,7 +268,7 @@ def _entry(one: _Done, path: str, pictured: str | None, off: frozenset[str]) -> 
         labels=one.labels,
         cautions=warned(one.certificate, off),
         silenced=sorted(off),
-        drawing=load_plots().svg(one.figure()) if drawn else None,
+        drawing=drawing,
         picture=None if pictured is None else beside(Path(pictured), path),
         verified=one.verified,
         audited=one.audited,
@@ -345,14 +290,10 @@ def report_of(text: str, *, stem: str) -> tuple[str, str, str]:
     tuple of str
         The report as HTML, the certificate as JSON, and a line with the end it certifies.
     """
-    with tempfile.TemporaryDirectory(prefix="shuffledp-") as folder:
-        path = Path(folder) / f"{stem}.toml"
-        path.write_bytes(text.encode())
-        try:
-            source = load_deployment().load(path, sums=True, widened=True)
-        except ParameterError as error:
-            raise ParameterError(str(error).removeprefix(f"{path}: ")) from None
-        done = _account_for(source, (), draw=True, verified=False, tell=lambda _: None)
+    from shuffledp.deployment.files import of_text
+
+    source = of_text(text, Path(f"{stem}.toml"))
+    done = _account_for(source, (), draw=True, verified=False, tell=lambda _: None)
     entry = _entry(done, "report.html", None, frozenset())
     rounds = source.deployment.accounting.rounds
     upper = done.certificate.members[0].all_rounds[0].shown("upper", digits=8)
@@ -392,8 +333,7 @@ def verify(
     and neighbouring relation are compared with what the verifier itself knows of the mechanism.
     Theorems are cited, not proved again; -v lists every claim and what is not checked.
 
-    Of several, each is checked. A folder stands for the files *.certificate.json in it, a pattern
-    for those that match, and - for standard input.
+    Of several, each is checked.
 
     \b
     Exit status:
@@ -402,34 +342,28 @@ def verify(
       2  the file is not a certificate, or cannot be read
       3  none fails, but some could not be decided
     """  # noqa: D301
-    verifier = load_verifier()
-    with files_given(named, ending=".certificate.json", what="certificate") as given:
-        files = given.paths
-        for name, path in (("deployment", deployment), ("table", table)):
-            if path is not None and len(files) > 1:
-                words = f"wanted with one certificate, not with {len(files)}"
-                raise ParameterError(f"{name} = {path!r}: {words}")
-        of_table = None if table is None else _digest("table", table, "table of estimates")
-        every = []
-        for k, (file, name) in enumerate(zip(files, given.names, strict=True), 1):
-            of = f"{k} of {len(files)}, {name}" if len(files) > 1 else "verify"
-            with progress(f"verifying {name}") as status:
-                tell = teller(status, of)
-                checks = verifier.verify(
-                    file, deployment=deployment, table_hash=of_table, report=tell
-                )
-                left = verifier.not_checked(file, deployment=deployment, table_hash=of_table)
-            every.append(checks)
-            if not as_json:
-                report.print_checks(name, checks, left, verbose=verbose)
-        if as_json:
-            found = [[check.to_dict() for check in checks] for checks in every]
-            several = [
-                {"file": name, "checks": checks}
-                for name, checks in zip(given.names, found, strict=True)
-            ]
-            print_json(several if len(files) > 1 else found[0])
-        ctx.exit(_status([check for checks in every for check in checks]))
+    from shuffledp.certificate import verifier
+
+    for name, path in (("deployment", deployment), ("table", table)):
+        if path is not None and len(named) > 1:
+            words = f"wanted with one certificate, not with {len(named)}"
+            raise ParameterError(f"{name} = {path!r}: {words}")
+    of_table = None if table is None else _digest("table", table, "table of estimates")
+    every = []
+    for k, file in enumerate(named, 1):
+        of = f"{k} of {len(named)}, {file}" if len(named) > 1 else "verify"
+        with progress(f"verifying {file}") as status:
+            checks = verifier.verify(
+                file, deployment=deployment, table_hash=of_table, report=teller(status, of)
+            )
+        every.append(checks)
+        if not as_json:
+            report.print_checks(file, checks, verbose=verbose)
+    if as_json:
+        found = [[check.to_dict() for check in checks] for checks in every]
+        several = [{"file": f, "checks": checks} for f, checks in zip(named, found, strict=True)]
+        print_json(several if len(named) > 1 else found[0])
+    ctx.exit(_status([check for checks in every for check in checks]))
 
 
 def _status(checks: Sequence[Any]) -> int:

@@ -14,13 +14,15 @@ from typing import Any
 
 import click
 
-from shuffledp.errors import ShuffleDPError
+from shuffledp.errors import ShuffleDPError, not_installed
 from shuffledp.values.characters import visible
 
 REFUSED = 2
 # What a shell makes of a process that a signal has ended: 128 and the signal's number.
 _SIGNALLED = 128
 _CLOSED_PIPE = _SIGNALLED + 13
+# What the package does without, as long as a command is not asked for that needs it.
+_OF_EXTRAS = ("matplotlib", "pydantic", "pyarrow", "tomli")
 _ENDING = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 
 
@@ -94,6 +96,10 @@ class OneLineGroup(click.Group):
             _refuse(_sentence(error))
         except ShuffleDPError as error:
             _refuse(str(error))
+        except ModuleNotFoundError as error:
+            if error.name not in _OF_EXTRAS:
+                raise
+            _refuse(not_installed("this command", [error.name], "all"))
         except _EndedError as error:
             click.echo(f"shuffledp: {_ENDING[signal.Signals(error.signal).name]}", err=True)
             sys.exit(_SIGNALLED + error.signal)

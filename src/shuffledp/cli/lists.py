@@ -103,6 +103,6 @@ def _warnings(*, as_json: bool) -> None:
 
 def _schema(*, as_json: bool) -> None:
     del as_json  # it is JSON
-    from shuffledp.cli.extras import load_deployment
+    from shuffledp.deployment.schema import json_schema
 
-    print_json(load_deployment().json_schema())
+    print_json(json_schema())

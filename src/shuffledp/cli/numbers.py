@@ -16,7 +16,7 @@ from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.bound import Bound, large_delta_words
 from shuffledp.cli.mechanisms import MechanismCommand, mechanism_label
 from shuffledp.cli.progress import progress
-from shuffledp.cli.text import bound_text, counted, end_text, print_json, say_unshown
+from shuffledp.cli.text import bound_text, counted, end_text, print_json
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
@@ -320,24 +320,19 @@ def _show_curve(
     as_json: bool,
 ) -> None:
     """A curve as CSV or JSON on stdout, and as a picture."""
-    if plot is not None:
-        from shuffledp.cli.extras import load_plots
-
-        load_plots().check_suffix("plot", plot)
     with files_written([("plot", plot)]) as held:
         with progress(f"curve of {label}"):
             xs, bounds = work()
         if plot is not None:
-            from shuffledp.cli.extras import load_plots
-
-            plots, at = load_plots(), bounds[0].at
+            from shuffledp import plots
             from shuffledp.drawing.bands import draw_curve
 
+            at = bounds[0].at
             over_users = bounds[0].quantity == "epsilon"
             fixed = f"delta = {_check.exact(at['delta'])}" if over_users else f"n = {at['n']:,}"
             said = f"{label}, {fixed}"
             drawn = plots.picture(lambda ax: draw_curve(ax, xs, bounds, label=said, marked=marked))
-            say_unshown(plots.save(drawn, held.path(plot)))
+            plots.save(drawn, held.path(plot))
     if as_json:
         print_json([bound.to_dict() for bound in bounds])
     else:

@@ -10,10 +10,9 @@ from typing import Any
 import click
 
 from shuffledp.accounts.sources import source_from_dict
-from shuffledp.cli.extras import load_planning, load_plots
 from shuffledp.cli.mechanisms import MechanismCommand, mechanism_label
 from shuffledp.cli.progress import progress, teller
-from shuffledp.cli.text import print_json, say_unshown
+from shuffledp.cli.text import print_json
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
@@ -52,8 +51,6 @@ def _plan(
 ) -> None:
     population = {"users": n, **{one.name: given.pop(one.name) for one in _POPULATION}}
     _check_given(n, given["delta"], output)
-    if plot is not None:
-        load_plots().check_suffix("plot", plot)
     task = description["name"] in TASKS
     with files_written([("output", output), ("plot", plot)]) as held:
         if task:
@@ -61,8 +58,9 @@ def _plan(
             best = made.found.recommended
             text = None if best is None else made.text(best)
             if plot is not None and made.found.rows:
-                plots = load_plots()
-                say_unshown(plots.save(plots.picture(made.found.plot), held.path(plot)))
+                from shuffledp import plots
+
+                plots.save(plots.picture(made.found.plot), held.path(plot))
         else:
             made = None
             text = _as_given(description, population, plot=plot, as_json=as_json, **given)
@@ -97,13 +95,14 @@ def _ranked(
     most_eps0: Any,
 ) -> Any:
     """The plan of a task."""
-    planning = load_planning()
+    from shuffledp.deployment.plan import planned
+
     if epsilon is None:
         raise ParameterError("epsilon is missing: wanted --epsilon, the central eps to meet")
     about = {key: value for key, value in description.items() if key != "name"}
     task = make_task(description["name"], **about)
     with progress("planning") as status:
-        return planning.planned(
+        return planned(
             task,
             title=task.label[0].upper() + task.label[1:],
             population=population,
@@ -129,6 +128,8 @@ def _as_given(
     **limits: Any,
 ) -> str:
     """The deployment file of one mechanism with its parameters."""
+    from shuffledp.deployment.text import deployment_text
+
     for name, value in {**limits, "plot": plot, "json": as_json or None}.items():
         if value is not None:
             wanted = f"none with a mechanism, for tasks alone: {', '.join(TASKS)}"
@@ -141,7 +142,7 @@ def _as_given(
         "target": {"delta": delta, "at_most": epsilon},
         "accounting": {"rounds": rounds} if rounds != 1 else {},
     }
-    return load_planning().deployment_text(tables)
+    return deployment_text(tables)
 
 
 def _task_options(name: str) -> list[click.Option]:

@@ -1,14 +1,12 @@
 """What a command says on stderr while it works: never on stdout, never before a second has gone.
 
-On a terminal it is a spinner that leaves nothing behind. Elsewhere, in a log, it is one line after
-a second, then every five seconds, and after a minute every half: enough to tell work from a hang.
-``--quiet`` or SHUFFLEDP_QUIET=1 turns both off.
+It is one line after a second, then every five seconds, and after a minute every half: enough to
+tell work from a hang. ``--quiet`` or SHUFFLEDP_QUIET=1 turns it off.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -46,8 +44,7 @@ def progress(message: str) -> Iterator[Progress]:
         yield current
         return
     done = threading.Event()
-    show = _spinner if sys.stderr.isatty() else _lines
-    thread = threading.Thread(target=show, args=(current, done), daemon=True)
+    thread = threading.Thread(target=_lines, args=(current, done), daemon=True)
     thread.start()
     try:
         yield current
@@ -88,23 +85,6 @@ def _times() -> Iterator[float]:
         if seconds > _DUE[-1]:
             yield seconds
         seconds += _EVERY
-
-
-def _spinner(current: _Current, done: threading.Event) -> None:
-    """A line that turns, and is gone when the work is done."""
-    if done.wait(_DUE[0]):
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    start, shown = time.monotonic() - _DUE[0], Text()
-    with Console(stderr=True).status(shown) as status:
-        while not done.wait(_FRAME):
-            # Text, not markup: brackets of a mechanism's parts are no styles.
-            status.update(Text(f"working: {current.message} ({time.monotonic() - start:.0f} s)"))
-
-
-_FRAME = 0.2
 
 
 def teller(status: Progress, prefix: str) -> Callable[[str], None]:

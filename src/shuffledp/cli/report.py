@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.review import summary, to_text, wrapped
 from shuffledp.values.characters import visible
-from shuffledp.values.verdicts import headline
 
-_COLOUR = {"holds": "green", "does not hold": "bold red", "undecided": "yellow"}
+_STYLES: dict[str, dict[str, Any]] = {
+    "holds": {"fg": "green"},
+    "does not hold": {"fg": "red", "bold": True},
+    "undecided": {"fg": "yellow"},
+}
 
 
 def labels_of(certificate: Any) -> list[str]:
@@ -38,11 +38,9 @@ def print_written(paths: Sequence[Path]) -> None:
     click.echo(f"next: shuffledp verify {shlex.join(certificates)}")
 
 
-def print_checks(file: str, checks: Sequence[Any], left: Sequence[str], *, verbose: bool) -> None:
+def print_checks(file: str, checks: Any, *, verbose: bool) -> None:
     """A line for the exit status; claims that do not hold, and all of them if it is wanted."""
-    click.echo(f"{visible(file)}: {headline([check.verdict for check in checks])}")
-    # Coloured on a terminal, plain in a pipe.
-    console = Console(file=sys.stdout, width=80, highlight=False, soft_wrap=False)
+    click.echo(f"{visible(file)}: {checks.headline()}")
     scenario = None
     for check in checks:
         if check.verdict == "holds" and not verbose:
@@ -50,13 +48,14 @@ def print_checks(file: str, checks: Sequence[Any], left: Sequence[str], *, verbo
         if check.scenario != scenario:
             scenario = check.scenario
             click.echo(scenario)
-        mark = Text(f"  {check.verdict:13}  ", style=_COLOUR[check.verdict])
-        mark.append(visible(check.claim), style="default")
-        console.print(mark)
+        # Coloured on a terminal, plain in a pipe.
+        said = wrapped(f"  {check.verdict:13}  ", check.claim)
+        styled = click.style(check.verdict, **_STYLES[check.verdict])
+        click.echo(said.replace(check.verdict, styled, 1))
         click.echo(wrapped(" " * 19, check.how))
     if verbose:
         click.echo("not checked")
-        for words in left:
+        for words in checks.left:
             click.echo(wrapped("  - ", words))
         click.echo(
             "Theorems are cited, not proved again: that each analysis is valid and that the\n"

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import importlib.metadata
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shuffledp import __version__
 from shuffledp.cli.auditing import messages_of
-from shuffledp.cli.extras import load_verifier
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.review import (
     BY_DEFAULT,
     NAMES,
     Audited,
     Caution,
-    Verified,
     audit_report,
     cautions,
     check_names,
@@ -103,18 +98,6 @@ def print_cautions(found: Sequence[Caution], *, file: str = "") -> None:
         if caution.name in BY_DEFAULT:
             where = f" ({file})" if file else ""
             click.echo(f"{caution}{where}", err=True)
-
-
-def verify_text(text: str, source: Any, tell: Callable[[str], None]) -> Verified:
-    """What the verifier says of a certificate that is to be written, and of its deployment file."""
-    verifier = load_verifier()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "certificate.json"
-        path.write_text(text, encoding="utf-8")
-        checks = verifier.verify(path, deployment=source.path, report=tell)
-        left = verifier.not_checked(path, deployment=source.path)
-    flint = importlib.metadata.version("python-flint")
-    return Verified(checks, left, f"shuffledp verify {__version__}, python-flint {flint}")
 
 
 def report_text(path: str, entries: Sequence[Any]) -> str:

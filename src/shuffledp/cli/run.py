@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +14,10 @@ import click
 from shuffledp import _check
 from shuffledp.accounts.sources import source_from_dict
 from shuffledp.cli import report
-from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_protocol
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.progress import Left, Progress, progress
 from shuffledp.cli.review import no_warn_option, print_cautions, silenced, warned
-from shuffledp.cli.text import counted, print_json, say_unshown
+from shuffledp.cli.text import counted, print_json
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
@@ -52,7 +50,10 @@ class _Read:
         show_values: bool,
         domain: str | None,
     ) -> None:
-        protocol, self.files = load_protocol(), load_deployment().load(deployment, sums=True)
+        from shuffledp.deployment import load
+        from shuffledp.protocol import run as protocol
+
+        self.files = load(deployment, sums=True)
         content = self.files.deployment
         data = content.data
         items = None if domain is None else protocol.read_items("domain", domain)
@@ -106,10 +107,9 @@ def run(
 ) -> None:
     """Run a deployment on one machine: every row of the input is one user's value.
 
-    Writes the estimates with intervals (FILE.csv) and beside it FILE.certificate.json, the
+    Writes the estimates with intervals (FILE.csv) and beside it FILE.csv.certificate.json, the
     certificate for the users actually seen. Below the deployment's minimum batch, or when a value
-    is refused, nothing is written. A FILE.certificate.json of another table (FILE.txt's) or of a
-    deployment (FILE.toml's) is not replaced, but refused.
+    is refused, nothing is written.
 
     --from-reports does the collector's half alone: the mechanism is read from the file; [data] of a
     deployment says what else to ask of the reports. --simulate R compares measured error and
@@ -154,9 +154,6 @@ def run(
         return
     if output is None:
         raise ParameterError("output is missing: wanted --output FILE.csv")
-    plots = load_plots() if plot else None
-    if plots is not None:
-        plots.check_suffix("plot", plot)
     off = silenced(given.pop("no_warn"))
     read = _Read(deployment, source=source, **reading)
     _run(read, output, confidence, plot=plot, off=off, **given)
@@ -180,15 +177,15 @@ def _run(
     as_json: bool,
     off: frozenset[str],
 ) -> None:
-    protocol = load_protocol()
-    certified = os.path.splitext(output)[0] + ".certificate.json"  # noqa: PTH122 (as it was typed)
+    from shuffledp import certificate as certificates
+    from shuffledp.protocol import run as protocol
+
+    certified = f"{output}.certificate.json"
     # The table of estimates comes last.
     outputs = [("reports", reports), ("plot", plot), ("output", certified), ("output", output)]
     folder = check_folder("output", output)  # before the certificate's name, which nobody typed
     written = files_written(outputs, inputs=read.inputs)
     with written as held, progress("running") as status:
-        said = f"output = {output!r}", "another --output"
-        load_certificate().refuse_other(certified, *said, table=Path(output).name)
         kept = None if reports is None else held.path(reports)
         settings = protocol.Settings(
             memory=_bytes(memory), reports=kept, spill=folder, tell=_counter(status)
@@ -201,19 +198,20 @@ def _run(
             asked=read.asked,
             confidence=confidence,
         )
-        rows = _largest(result.rows, read.asked.top)
-        result = dataclasses.replace(result, rows=rows)
+        if read.asked.top:
+            rows = protocol.largest_rows(result.rows, read.asked.top)
+            result = dataclasses.replace(result, rows=rows)
         table = protocol.table(result.rows)
         certificate = _certificate(read.files, result, output, table)
-        held.write(certified, load_certificate().to_json(certificate))
+        held.write(certified, certificates.to_json(certificate))
         held.write(output, table)
         if plot is not None:
-            _draw(held.path(plot), load_plots(), result)
+            _draw(held.path(plot), result)
     expected = read.files.deployment.population.arriving
     print_cautions(warned(certificate, off, expected=expected))
     _print_notes(result)
     if as_json:
-        print_json(load_certificate().to_dict(certificate))
+        print_json(certificates.to_dict(certificate))
         return
     _print_run(result, len(read.engine.files), certificate)
     more = [path for path in (reports, plot) if path is not None]
@@ -229,18 +227,21 @@ def _estimate(
     domain: str | None,
 ) -> None:
     """Estimate from reports; those outside the mechanism's message space are left out."""
-    protocol = load_protocol()
+    from shuffledp.deployment import load
+    from shuffledp.protocol import run as protocol
+
     with files_written([("output", output)], inputs=[reports, deployment, domain]) as held:
         items = () if domain is None else protocol.read_items("domain", domain)
         asked, source = protocol.Asked(candidates=items), None
         if deployment is not None:
-            source = load_deployment().load(deployment).deployment
+            source = load(deployment).deployment
             asked = protocol.asked_of(source, candidates=items)
         with progress("estimating"):
             result, found = protocol.estimate_reports(reports, asked=asked, confidence=confidence)
         if source is not None:
             _check_same(source, result.randomizer)
-        text = protocol.table(_largest(result.rows, asked.top))
+        rows = protocol.largest_rows(result.rows, asked.top) if asked.top else result.rows
+        text = protocol.table(rows)
         if output is not None:
             held.write(output, text)
     if found.refused:
@@ -248,11 +249,6 @@ def _estimate(
     _print_notes(result)
     if output is None:
         click.echo(text, nl=False)
-
-
-def _largest(rows: Any, top: int) -> Any:
-    """The largest estimates where so many are wanted; 0 stands for all."""
-    return load_protocol().largest_rows(rows, top) if top else rows
 
 
 def _check_same(deployment: Any, mechanism: Any) -> None:
@@ -265,7 +261,8 @@ def _check_same(deployment: Any, mechanism: Any) -> None:
 
 def _simulate(read: _Read, repetitions: int, *, as_json: bool) -> None:
     """Measured error and coverage over repeated runs beside what is stated."""
-    protocol = load_protocol()
+    from shuffledp.protocol import run as protocol
+
     with progress("reading") as status:
         randomizer, question, values = protocol.read_values(
             read.files, read.engine, read.column, read.asked
@@ -297,8 +294,9 @@ def _as_run(files: Any, result: Any) -> Any:
 
 def _certificate(files: Any, result: Any, output: str, table: str) -> Any:
     """The certificate of this run and of no other table than this one."""
-    certificates = load_certificate()
-    release = certificates.Release(
+    from shuffledp.certificate import Release, issue
+
+    release = Release(
         table=Path(output).name,
         sha256=hashlib.sha256(table.encode()).hexdigest(),
         users=result.outcome.users,
@@ -306,7 +304,7 @@ def _certificate(files: Any, result: Any, output: str, table: str) -> Any:
         nulls=result.outcome.nulls,
         outside=result.outcome.outside,
     )
-    return certificates.issue(_as_run(files, result), result.account, release=release)
+    return issue(_as_run(files, result), result.account, release=release)
 
 
 def _bytes(text: str) -> int:
@@ -331,12 +329,13 @@ def _counter(status: Progress) -> Callable[[int], None]:
     return tell
 
 
-def _draw(path: Path, plots: Any, result: Any) -> None:
+def _draw(path: Path, result: Any) -> None:
+    from shuffledp import plots
     from shuffledp.protocol.figure import draw_estimates
 
     of = {"title": result.account.deployment.title, "n": result.outcome.users}
     drawn = plots.picture(lambda ax: draw_estimates(ax, result.rows, **of))
-    say_unshown(plots.save(drawn, path))
+    plots.save(drawn, path)
 
 
 def _print_notes(result: Any) -> None:

@@ -52,13 +52,6 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
-def say_unshown(characters: str) -> None:
-    """One line on stderr for characters of a figure that no installed font has."""
-    if characters:
-        words = characters if len(characters) <= 10 else characters[:10] + "..."
-        click.echo(f"shuffledp: no installed font has {words!r}: drawn as boxes", err=True)
-
-
 def _plain(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"

@@ -24,11 +24,15 @@ def files_written(
 ) -> AbstractContextManager[Outputs]:
     """``outputs.writing`` for a command; None: not asked for.
 
-    Files that options named and that were read already (matrices, tables) are inputs too.
+    Files that options named and that were read already (matrices, tables) are inputs too. A figure
+    that cannot be drawn, for its ending or for want of matplotlib, is refused before the work.
     """
+    asked = [(argument, path) for argument, path in outputs if path is not None]
+    for argument, path in asked:
+        if argument == "plot":
+            from shuffledp.plots import check_suffix
+
+            check_suffix(argument, path)
     context = click.get_current_context(silent=True)
     read = [] if context is None else context.meta.get(_READ, [])
-    return writing(
-        [(argument, path) for argument, path in outputs if path is not None],
-        inputs=[*read, *(path for path in inputs if path is not None)],
-    )
+    return writing(asked, inputs=[*read, *(path for path in inputs if path is not None)])

@@ -101,6 +101,12 @@ def read_toml(path: Path, what: str) -> tuple[dict[str, Any], bytes]:
     return table, content
 
 
+def of_text(text: str, path: Path) -> DeploymentFile:
+    """The deployment file that has this text, where it is not written yet."""
+    found = parse(tomllib.loads(text), where=path.name)
+    return DeploymentFile(path, hashlib.sha256(text.encode()).hexdigest(), found)
+
+
 def parse(table: Mapping[str, Any], *, where: str) -> Deployment:
     """Check a deployment that was read already; ``where`` starts every message."""
     try:

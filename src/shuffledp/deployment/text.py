@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-import tomli_w
 
 from shuffledp.accounts.sources import source_class
 from shuffledp.deployment.files import parse, tomllib
@@ -104,7 +103,8 @@ def _written(value: Any) -> str:
         return "[" + ", ".join(map(_written, value)) + "]"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:_}"
-    return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
+    # Text, numbers and yes or no are written as in JSON, but for one control character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _check_same(found: dict[str, Any], wanted: dict[str, Any]) -> None:

@@ -22,12 +22,7 @@ from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.numbers import Ends, added_noise, points_over_users
 from shuffledp.cli.text import bound_text, end_text
 from shuffledp.cli.types import Number, Whole
-from shuffledp.errors import (
-    NotCertified,
-    ParameterError,
-    ShuffleDPError,
-    not_installed,
-)
+from shuffledp.errors import ParameterError, ShuffleDPError, not_installed
 from shuffledp.page.form import Question, question
 
 # Digits of an end: those of `shuffledp epsilon`.
@@ -125,11 +120,8 @@ def compare(fields: Fields) -> dict[str, Any]:
 
 def deployment(fields: Fields) -> dict[str, Any]:
     """The deployment file that says the same, for `shuffledp account`."""
-    try:
-        from shuffledp.deployment.text import deployment_text
-    except ImportError as error:
-        missing = [(error.name or "pydantic").split(".")[0]]
-        raise NotCertified(not_installed("a deployment file", missing, "account")) from None
+    from shuffledp.deployment.text import deployment_text
+
     ask = question(fields)
     asked, n = ask.asked, _check.count("n", ask.n)
     source = source_from_dict(asked.description).to_dict()
@@ -191,6 +183,8 @@ def reply(kind: str, fields: Fields) -> Reply:
         return 400, {"error": _line(error)}
     except ShuffleDPError as error:
         return 422, {"error": _line(error)}
+    except ModuleNotFoundError as error:
+        return 422, {"error": not_installed("this answer", [str(error.name)], "all")}
     except MemoryError:
         return 422, {"error": "out of memory: wanted something smaller"}
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like an answer)

@@ -13,7 +13,7 @@ from shuffledp.review.entry import Entry
 from shuffledp.review.html import to_html
 from shuffledp.review.markdown import to_markdown
 from shuffledp.review.terminal import to_text, wrapped
-from shuffledp.review.verdict import Verified, judged
+from shuffledp.review.verdict import judged
 
 __all__ = [
     "BY_DEFAULT",
@@ -21,7 +21,6 @@ __all__ = [
     "Audited",
     "Caution",
     "Entry",
-    "Verified",
     "audit_report",
     "cautions",
     "check_names",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp.certificate.checks import Checks
 from shuffledp.review.audits import Audited
 from shuffledp.review.cautions import Caution
-from shuffledp.review.verdict import Verified
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Entry:
         The figure, as SVG.
     picture : str, optional
         Where the figure lies as a file of its own, seen from the report.
-    verified : Verified, optional
+    verified : Checks, optional
         What the verifier said, if it was asked.
     audited : tuple of Audited
         Audits of the program that runs.
@@ -47,7 +47,7 @@ class Entry:
     silenced: Sequence[str] = ()
     drawing: bytes | None = None
     picture: str | None = None
-    verified: Verified | None = None
+    verified: Checks | None = None
     audited: Sequence[Audited] = ()
 
     @property

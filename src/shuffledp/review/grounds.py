@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from importlib.metadata import version
 from typing import Any
 
+from shuffledp._version import __version__
 from shuffledp.amplification.words import ONE_ROUND
 from shuffledp.review.entry import Entry
 from shuffledp.review.markdown import (
@@ -20,7 +22,7 @@ from shuffledp.review.markdown import (
     strong,
     table,
 )
-from shuffledp.values.verdicts import headline
+from shuffledp.review.verdict import checked
 
 # A theorem -> which ends rest on it, in which situations.
 Cited = dict[tuple[str, ...], dict[str, dict[str, None]]]
@@ -98,9 +100,9 @@ def verification(entry: Entry) -> list[Block]:
                 " and write here what its last line says: ________________________",
             )
         ]
-    words = headline([check.verdict for check in verified.checks])
-    blocks: list[Block] = [status(verified.kind, strong(words), f", says {verified.by}.")]
-    odd = [check for check in verified.checks if check.verdict != "holds"]
+    by = f"shuffledp verify {__version__}, python-flint {version('python-flint')}"
+    blocks: list[Block] = [status(checked(verified), strong(verified.headline()), f", says {by}.")]
+    odd = [check for check in verified if check.verdict != "holds"]
     if odd:
         said = [line(f"{c.scenario}: {c.claim}: ", strong(c.verdict), f" ({c.how})") for c in odd]
         blocks.append(bullets(said))

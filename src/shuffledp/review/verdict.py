@@ -64,28 +64,8 @@ def _above(ends: Ends, limit: float) -> bool:
     return (ends.lower.value or 0.0) > limit
 
 
-@dataclass(frozen=True)
-class Verified:
-    """What the verifier said of a certificate.
-
-    Attributes
-    ----------
-    checks : sequence of Check
-        Every claim, and what became of it.
-    left : sequence of str
-        What it did not check.
-    by : str
-        The verifier and its version.
-    """
-
-    checks: Sequence[Any]
-    left: Sequence[str]
-    by: str
-
-    @property
-    def kind(self) -> Kind:
-        """As a target: all hold, one does not, or some could not be decided."""
-        verdicts = {check.verdict for check in self.checks}
-        if "does not hold" in verdicts:
-            return "missed"
-        return "open" if "undecided" in verdicts else "met"
+def checked(checks: Any) -> Kind:
+    """What a verifier found, as a target: all hold, one does not, or some were not decided."""
+    if "does not hold" in checks.verdicts:
+        return "missed"
+    return "open" if "undecided" in checks.verdicts else "met"

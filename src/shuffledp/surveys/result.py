@@ -107,7 +107,7 @@ class Survey(Drawn):
         return axes
 
     def save(self, directory: str | Path) -> tuple[Path, ...]:
-        """Write survey.toml, survey.csv and survey.certificate.json: all of them or none.
+        """Write survey.toml, survey.csv and survey.csv.certificate.json: all of them or none.
 
         Parameters
         ----------
@@ -118,9 +118,9 @@ class Survey(Drawn):
         Raises
         ------
         ParameterError
-            If they cannot be written there, or would replace a certificate of something else.
+            If they cannot be written there.
         """
-        from shuffledp.certificate import refuse_other, to_json
+        from shuffledp.certificate import to_json
         from shuffledp.outputs import writing
 
         folder = Path(directory)
@@ -130,13 +130,10 @@ class Survey(Drawn):
             raise rejected("directory", str(directory), "a directory that can be made") from None
         texts = {
             folder / f"{NAME}.toml": self.deployment,
-            folder / f"{NAME}.certificate.json": to_json(self.certificate),
+            folder / f"{NAME}.csv.certificate.json": to_json(self.certificate),
             folder / f"{NAME}.csv": self.table,
         }
         with writing([("directory", path) for path in texts]) as held:
-            certified = folder / f"{NAME}.certificate.json"
-            said = f"directory = {str(directory)!r}", "another directory"
-            refuse_other(certified, *said, table=f"{NAME}.csv")
             for path, text in texts.items():
                 held.write(path, text)
         return tuple(texts)

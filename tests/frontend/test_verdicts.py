@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 
-from shuffledp.values.verdicts import headline
+from shuffledp.certificate.checks import Check, Checks
 
 WORDS = ("holds", "does not hold", "undecided")
+
+
+def headline(verdicts):
+    return Checks([Check("now", "a claim", verdict, "") for verdict in verdicts]).headline()
 
 
 def test_verified_means_that_there_are_claims_and_all_of_them_hold() -> None:
