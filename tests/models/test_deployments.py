@@ -158,9 +158,9 @@ def test_the_verifier_asks_no_less_than_the_theorem(seed):
         ({"head": "changed = 2", "mechanism": 'name = "generic"\neps0 = 1.0'}, "generic"),
         ({"head": "changed = 2",
           "more": '[data]\ncolumn = "x"\ndomain = ["a", "b", "c", "d"]\nnulls = "drop"'},
-         "with changed = 2: a run's certificate is for one user who changes"),
+         "no such table with changed: a run's certificate is for one user who changes"),
         ({"more": '[shuffler]\nshards = 4\n[data]\ncolumn = "x"\ndomain = ["a", "b", "c", "d"]'},
-         "with shuffler: `run` shuffles by itself, not as this table declares"),
+         "with shuffler: `run` shuffles by itself, not as it declares"),
     ],
 )  # fmt: skip
 def test_refused_by_name(tmp_path, given, words):

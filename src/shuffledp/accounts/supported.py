@@ -1,4 +1,7 @@
-"""What can be had together: one table, printed in the guide, by which all else is refused."""
+"""What can be had together: one table, printed in the guide, by which all else is refused.
+
+``shuffle`` asks it for an account, and a deployment file for its certificate, which knows less.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from shuffledp.accounts.shuffler import PERFECT, Shuffler
 from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.seen import Seen
 from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.laws.sources import Family, RatioFamily
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.population.crowd import Crowd
@@ -20,12 +24,12 @@ MOST_CHANGED, MOST_ROUNDS = 1_000, 10**6
 
 Asked = Mapping[str, Any]
 _NAMES = (
-    *("a protocol", "groups", 'view="sums"', "shuffler"),
-    *("changed", "rounds", 'trust="published"'),
+    *("a protocol", "generic", "groups", 'view="sums"', "shuffler"),
+    *("changed", "rounds", 'trust="published"', "in a file", "its data"),
 )
 
 
-class _No(NamedTuple):
+class No(NamedTuple):
     """Which argument is refused, what is wanted in its place and why, and from when on."""
 
     argument: str
@@ -46,39 +50,79 @@ def _linked(asked: Asked) -> bool:
     return shuffler.distance > 0.0 or secret
 
 
+def _widened(asked: Asked) -> bool:
+    return asked["shuffler"] != PERFECT or asked["changed"] > 1
+
+
+def _is_protocol(asked: Asked) -> bool:
+    return isinstance(asked["mechanism"], MultiMessage)
+
+
+def _is_family(asked: Asked) -> bool:
+    return isinstance(asked["mechanism"], Family | RatioFamily)
+
+
 _PERFECT_ALONE = "one perfect shuffler, leave it out with"
-_TOGETHER: dict[tuple[str, str], _No] = {
-    ("a protocol", "groups"): _No("groups", "pairs of a randomizer and a number of users"),
-    ("a protocol", 'view="sums"'): _No("mechanism", "one message a user, to be added up"),
-    ("a protocol", "shuffler"): _No(
+_TOGETHER: dict[tuple[str, str], No] = {
+    ("a protocol", "groups"): No("groups", "pairs of a randomizer and a number of users"),
+    ("a protocol", 'view="sums"'): No("mechanism", "one message a user, to be added up"),
+    ("a protocol", "shuffler"): No(
         "shuffler", f"{_PERFECT_ALONE} a multi-message protocol", NotCertified
     ),
-    ("groups", 'view="sums"'): _No("view", "'messages', which is all that is known of groups"),
-    ("groups", "shuffler"): _No("shuffler", f"{_PERFECT_ALONE} groups"),
-    ('view="sums"', "shuffler"): _No("shuffler", f"{_PERFECT_ALONE} view='sums'"),
-    ('view="sums"', 'trust="published"'): _No(
+    ("generic", 'view="sums"'): No(
+        "view", "'messages' for a family of randomizers; sums need one mechanism"
+    ),
+    ("groups", 'view="sums"'): No("view", "'messages', which is all that is known of groups"),
+    ("groups", "shuffler"): No("shuffler", f"{_PERFECT_ALONE} groups"),
+    ('view="sums"', "shuffler"): No("shuffler", f"{_PERFECT_ALONE} view='sums'"),
+    ('view="sums"', 'trust="published"'): No(
         "trust", "'all' with sums, whose bound is proved in docs/theory-sums.md alone", NotCertified
     ),
-    ("shuffler", "rounds"): _No(
+    ("shuffler", "rounds"): No(
         "rounds",
         "1, with an order that is not uniform or a secret assignment",
         NotCertified,
         _linked,
     ),
-    ("shuffler", 'trust="published"'): _No(
+    ("shuffler", 'trust="published"'): No(
         "trust",
         "'all', what distance, dummies and fills rest on is proved here",
         NotCertified,
         _of_proofs_here,
     ),
-    ("changed", 'trust="published"'): _No(
+    ("changed", 'trust="published"'): No(
         "trust", "'all', what changed rests on is proved here", NotCertified
     ),
-    ("changed", "rounds"): _No(
+    ("changed", "rounds"): No(
         "rounds",
         "1 where several users of a crowd change at once",
         NotCertified,
         lambda asked: asked["groups"] is not None,
+    ),
+    ("shuffler", "in a file"): No(
+        "mechanism",
+        "one mechanism, a report a user, in a file with a declared shuffler",
+        when=_is_family,
+    ),
+    ("changed", "in a file"): No(
+        "changed",
+        "1 in a file with sums, a protocol or generic",
+        when=lambda asked: asked["view"] == "sums" or _is_protocol(asked) or _is_family(asked),
+    ),
+    ("rounds", "in a file"): No(
+        "rounds",
+        "1 in a file with groups, a protocol, a declared shuffler or several users who change",
+        when=lambda asked: asked["groups"] is not None or _is_protocol(asked) or _widened(asked),
+    ),
+    ('trust="published"', "in a file"): No(
+        "trust", "'all' in a file with a declared shuffler or several users", when=_widened
+    ),
+    ("groups", "its data"): No("data", "no such table with groups"),
+    ("shuffler", "its data"): No(
+        "data", "no such table with shuffler: `run` shuffles by itself, not as it declares"
+    ),
+    ("changed", "its data"): No(
+        "data", "no such table with changed: a run's certificate is for one user who changes"
     ),
 }
 
@@ -103,19 +147,38 @@ def refuse(mechanism: Any, asked: dict[str, Any]) -> None:
 
 
 def _refuse(asked: Asked) -> None:
+    no = refused(asked)
+    if no is not None:
+        raise no.error(str(rejected(no.argument, asked[no.argument], no.wanted)))
+
+
+def refused(asked: Asked, *, file: bool = False, data: bool = False) -> No | None:
+    """The first of the table's refusals that is about what is asked; None where there is none.
+
+    Parameters
+    ----------
+    asked : mapping
+        Arguments of ``shuffle`` by name, each in its domain.
+    file, data : bool
+        Whether a certificate is wanted, as of a deployment file, and whether it runs on data.
+    """
     there = (
-        isinstance(asked["mechanism"], MultiMessage),
+        _is_protocol(asked),
+        _is_family(asked),
         asked["groups"] is not None,
         asked["view"] == "sums",
         asked["shuffler"] != PERFECT,
         asked["changed"] > 1,
         asked["rounds"] > 1,
         asked["trust"] == "published",
+        file,
+        data,
     )
     found = {name for name, one in zip(_NAMES, there, strict=True) if one}
     for pair, no in _TOGETHER.items():
         if found.issuperset(pair) and (no.when is None or no.when(asked)):
-            raise no.error(str(rejected(no.argument, asked[no.argument], no.wanted)))
+            return no
+    return None
 
 
 def refuse_several(seen: Seen, shuffler: Shuffler, changed: int, users: int) -> None:
@@ -176,5 +239,6 @@ __all__ = [
     "refuse",
     "refuse_rounds",
     "refuse_several",
+    "refused",
     "table",
 ]

@@ -8,10 +8,7 @@ from pydantic import Field
 
 from shuffledp import _check
 from shuffledp.deployment.tables import Table, checked, one_of
-
-KINDS = ("discrete-laplace", "discrete-gaussian")
-# As in ``views.noise``, which a test compares: reading a file does not import that module.
-SMALLEST_SCALE, LARGEST_SCALE = 0.05, 2000.0
+from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE
 
 
 class AddedTable(Table):

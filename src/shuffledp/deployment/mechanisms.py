@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shuffledp.accounts import shuffle
-from shuffledp.accounts.sources import GENERIC, source_from_dict, source_names
+from shuffledp.accounts.sources import source_from_dict, source_names
 from shuffledp.amplification.messages import Messages
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.mechanism.base import known_name
@@ -66,10 +66,6 @@ def sums(
     ParameterError
         For mechanisms, numbers of ones and relations that have no sums.
     """
-    if is_protocol(randomizer) or randomizer["name"] == GENERIC:
-        raise ParameterError(
-            f'view = "sums": {randomizer["name"]}: wanted one mechanism, a report a user'
-        )
     try:
         noise = None if added is None else AddedNoise(**added)
         made = source_from_dict(randomizer)

@@ -11,29 +11,30 @@ from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
 from shuffledp import _check
 from shuffledp._check import Trust, exact
+from shuffledp.accounts.shuffler import PERFECT
+from shuffledp.accounts.sources import GENERIC, source_from_dict
+from shuffledp.accounts.supported import MOST_CHANGED, refused
 from shuffledp.deployment.added import AddedTable
 from shuffledp.deployment.audits import AuditTable
 from shuffledp.deployment.dap import DapTable
 from shuffledp.deployment.data import Data
 from shuffledp.deployment.mechanisms import (
-    GENERIC,
     accountant,
     checked_randomizer,
     domain_fault,
     is_protocol,
     sums,
 )
-from shuffledp.deployment.shufflers import MOST_CHANGED, ShufflerTable
+from shuffledp.deployment.shufflers import ShufflerTable
 from shuffledp.deployment.tables import Count, Table, checked, one_of
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.population.crowd import LARGEST_GROUPS
 from shuffledp.statements import say
 
 if TYPE_CHECKING:
     from shuffledp.amplification.messages import Messages
 
 LARGEST_ROUNDS = 10**9
-# As ``population.LARGEST_GROUPS``: whoever reads a file does not import the numerics.
-LARGEST_GROUPS = 50
 # Keys of which nothing is written where they are as usual.
 _UNSAID = (("shuffler", None), ("changed", 1), ("added", None), ("dap", None), ("audit", None))
 # What the file of a crowd says; each group has users and a randomizer of its own.
@@ -282,11 +283,34 @@ class Deployment(Table):
                 if getattr(self, key) is None:
                     words = type(self).model_fields[key].description
                     raise ParameterError(f"{key} is missing: wanted {words}")
-        elif self.accounting.rounds > 1:
-            raise ParameterError(
-                f"accounting.rounds = {self.accounting.rounds}: wanted 1 for a crowd of groups"
-            )
         return self
+
+    @model_validator(mode="after")
+    def _can_be_had_together(self) -> Deployment:
+        """Refuse what no certificate has, by the table of ``accounts.supported``."""
+        no = refused(
+            {
+                "mechanism": None if self.group else source_from_dict(self.randomizer),
+                "groups": self.group or None,
+                "view": self.view,
+                "shuffler": PERFECT if self.shuffler is None else self.shuffler,
+                "changed": self.changed,
+                "rounds": self.accounting.rounds,
+                "trust": self.accounting.trust,
+            },
+            file=True,
+            data=self.data is not None,
+        )
+        if no is None:
+            return self
+        key, value = no.argument, getattr(self, no.argument, None)
+        if no.argument == "mechanism":
+            key, value = "randomizer.name", self.randomizer["name"]
+        elif no.argument in {"rounds", "trust"}:
+            key, value = f"accounting.{key}", getattr(self.accounting, key)
+        if isinstance(value, Table):
+            raise ParameterError(f"{key}: wanted {no.wanted}")
+        raise rejected(key, value, no.wanted)
 
     def alone(self, k: int) -> Deployment:
         """A group as a deployment of its own, all users with its mechanism; else the deployment.
@@ -342,11 +366,6 @@ class Deployment(Table):
                 if getattr(self, key) is not None:
                     raise ParameterError(f'{key}: wanted such a table with view = "sums" alone')
             return self
-        if self.accounting.trust != "all":
-            raise ParameterError(
-                f"accounting.trust = {self.accounting.trust!r}: wanted 'all' with view = \"sums\", "
-                "whose bound is proved in docs/theory-sums.md alone"
-            )
         self.sums(1, rounds=self.accounting.rounds)
         if self.data is not None:
             self.data.check_sums(self.randomizer["name"])
@@ -368,32 +387,15 @@ class Deployment(Table):
         return self.shuffler is not None or self.changed > 1
 
     @model_validator(mode="after")
-    def _widened_is_known(self) -> Deployment:
-        """What combinations have a declared shuffler, or several users who change."""
+    def _has_enough_to_change(self) -> Deployment:
+        """Whether as many users as may change are honest."""
         if not self.widened:
             return self
-        what = "shuffler" if self.shuffler is not None else f"changed = {self.changed:,}"
-        name = self.randomizer["name"]
-        if self.view == "sums":
-            raise ParameterError(f'{what}: wanted none with view = "sums", where it is not known')
-        if is_protocol(self.randomizer) or name == GENERIC:
-            raise ParameterError(f"{what}: wanted one mechanism, a report a user, not {name}")
-        for key, value, usual in (
-            ("accounting.trust", self.accounting.trust, "all"),
-            ("accounting.rounds", self.accounting.rounds, 1),
-        ):
-            if value != usual:
-                raise ParameterError(f"{key} = {value!r}: wanted {usual!r} with {what}")
-        if self.data is not None:
-            why = "a run's certificate is for one user who changes"
-            if self.shuffler is not None:
-                why = "`run` shuffles by itself, not as this table declares"
-            raise ParameterError(f"data: wanted no such table with {what}: {why}")
         for batch in self.population.batches:
             if self.honest(batch) < self.changed:
                 raise ParameterError(
-                    f"{what}: wanted at least {self.changed:,} honest messages in every shard of a "
-                    f"batch of {batch:,}"
+                    f"changed = {self.changed:,}: wanted at least so many honest messages in every "
+                    f"shard of a batch of {batch:,}"
                 )
         return self
 
@@ -430,15 +432,6 @@ class Deployment(Table):
             "trust": self.accounting.trust if trust is None else trust,
         }
         return accountant(self.randomizer, settings)
-
-    @model_validator(mode="after")
-    def _one_run(self) -> Deployment:
-        if self.accounting.rounds > 1 and is_protocol(self.randomizer):
-            raise ParameterError(
-                f"accounting.rounds = {self.accounting.rounds}: wanted 1 for the protocol "
-                f"{self.randomizer['name']}; rounds are for one report a user"
-            )
-        return self
 
     @model_validator(mode="after")
     def _one_item_each(self) -> Deployment:

@@ -13,8 +13,6 @@ from shuffledp.accounts.shuffler import Shuffler
 from shuffledp.deployment.tables import Count, Table, checked, one_of
 from shuffledp.errors import ParameterError, rejected
 
-MOST_CHANGED = 1_000
-
 
 def _distance(value: object) -> float:
     found = _check.real("", value, low=0.0, high=0.5)

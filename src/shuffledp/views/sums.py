@@ -19,7 +19,7 @@ from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.bound import Bound, Theorem, with_end_of
 from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.errors import rejected
-from shuffledp.laws.sources import Family, RatioFamily, Source
+from shuffledp.laws.sources import Source
 from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.rounds import Composed, compose, stated
@@ -203,9 +203,6 @@ def summed(
     added: AddedNoise | None = None,
 ) -> Sums:
     """A checked ``Sums``; the arguments are those of ``shuffle(view="sums")``."""
-    if isinstance(mechanism, Family | RatioFamily):
-        wanted = "'messages' for a family of randomizers; sums need one mechanism"
-        raise rejected("view", "sums", wanted)
     if not isinstance(mechanism, Randomizer):
         raise rejected("mechanism", mechanism, "a randomizer such as RAPPOR(d=10, eps0=4.0)")
     found = relation_named(relation)
