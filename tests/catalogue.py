@@ -132,18 +132,12 @@ CATALOGUE = {
     "discrete-gaussian": Entry(
         {"top": 4, "sigma": 3.0},
         strong={"top": 10, "sigma": 5.0},
-        verified=[
-            "top = 3\nsigma = 4.0",
-            "top = 3\nsigma = 2.0\nclamped = true\nmargin = 4",
-        ],
+        verified=["top = 3\nsigma = 4.0"],
         verified_slowly=True,
         family=lambda s: sd.DiscreteGaussian(top=4, sigma=s),
         find="smallest",
         calibrated_slowly=True,
-        audited=[
-            sd.DiscreteGaussian(top=5, sigma=3.0),
-            sd.DiscreteGaussian(top=5, sigma=3.0, clamped=True, margin=2),
-        ],
+        audited=[sd.DiscreteGaussian(top=5, sigma=3.0)],
     ),
     "discrete-laplace": Entry(
         {"top": 4, "eps0": 1.0},

@@ -230,12 +230,6 @@ END_POINTS = Theorem(
     "docs/theory.md, section 4",
     "proved here",
 )
-CLAMPED_END_POINTS = Theorem(
-    "clamped-end-points",
-    "the end points are the worst pair for symmetric log-concave noise and clamped reports",
-    "docs/theory-noise.md, Theorem 1.1",
-    "proved here",
-)
 TRUNCATED_END_POINTS = Theorem(
     "truncated-end-points",
     "the end points are the worst pair for truncated Laplace noise",

@@ -66,7 +66,7 @@ SINGLE = {
         top=r.randint(1, 3), eps0=_eps0(r), clamped=True
     ),
     "discrete-gaussian": lambda r: sd.DiscreteGaussian(
-        top=r.randint(1, 2), sigma=r.uniform(0.4, 3.0), clamped=True, margin=r.randint(0, 1)
+        top=r.randint(1, 2), sigma=r.uniform(0.4, 1.0)
     ),
     "hierarchy": lambda r: sd.Hierarchy(
         domain=r.randint(3, 4), branching=2, eps0=_eps0(r), base=r.choice(["k-rr", "rappor", "oue"])
@@ -100,14 +100,6 @@ COMPOSED = {
     "joint": _joint,
     "parallel": _parallel,
     "poisson-subsample": lambda r: sd.PoissonSubsample(_single(r), rate=r.uniform(0.05, 1.0)),
-    # The ends of a clamped part are its worst pair in the sense that larger reports ask for.
-    "clamped-part": lambda r: r.choice(
-        [
-            lambda: sd.PoissonSubsample(SINGLE["discrete-gaussian"](r), rate=r.uniform(0.1, 0.9)),
-            lambda: sd.Joint([_clamped(r), _bits(r)], hamming=r.choice([None, 1])),
-            lambda: sd.Parallel([_clamped(r), _bits(r)], weights=[0.25, 0.75]),
-        ]
-    )(),
     "nested": lambda r: r.choice(
         [
             lambda: sd.Joint([_parallel(r), sd.BinaryRR(eps0=_eps0(r))]),
@@ -119,10 +111,6 @@ COMPOSED = {
         ]
     )(),
 }
-
-
-def _clamped(rng):
-    return sd.DiscreteGaussian(top=1, sigma=rng.uniform(0.4, 2.0), clamped=True)
 
 
 def _single(rng):

@@ -179,7 +179,7 @@ def gaussian_rows(m):
     reach = math.ceil(15 * m.sigma) + m.top
     mass = [(-(arb(k) ** 2) / (2 * arb(m.sigma) ** 2)).exp() for k in range(2 * reach + m.top + 1)]
     total = mass[0] + 2 * sum(mass[1:], start=arb(0))
-    low, high = (-m.margin, m.top + m.margin) if m.clamped else (-reach, m.top + reach)
+    low, high = -reach, m.top + reach
     rows = []
     for x in range(m.top + 1):
         row = [arb(0)] * (high - low + 1)

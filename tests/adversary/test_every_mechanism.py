@@ -192,7 +192,7 @@ def stolen_from(mechanism):
             return None
 
 
-UNSETTLED = {"hadamard-response", "privunit", "clamped-part"}
+UNSETTLED = {"hadamard-response", "privunit"}
 
 
 @pytest.mark.parametrize("name", NAMES)

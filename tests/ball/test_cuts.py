@@ -11,7 +11,7 @@ from shuffledp.ball.gains import blanket_gains, dataset_gains, local_divergence
 from shuffledp.kernel import Draws, by_counts
 from shuffledp.laws.pairs import blanket_pair
 
-LATTICE = {"name": "discrete-gaussian", "top": 2, "sigma": 1.3, "clamped": False, "margin": 0}
+LATTICE = {"name": "discrete-gaussian", "top": 2, "sigma": 1.3}
 
 
 def ends(bracket):

@@ -15,7 +15,7 @@ NOISE = {
     ),
     "discrete-gaussian": (
         sd.DiscreteGaussian(top=3, sigma=4.0),
-        {"top": 3, "sigma": 4.0, "clamped": False, "margin": 0},
+        {"top": 3, "sigma": 4.0},
     ),
 }
 

@@ -56,7 +56,6 @@ OTHERS = {
 }
 # What another value of one field asks of another.
 WITH = {
-    ("discrete-gaussian", "margin"): {"clamped": True, "margin": 3},
     ("channel", "normalize"): {"normalize": True, "matrix": ((3.0, 1.0), (1.0, 1.0))},
 }
 

@@ -53,7 +53,6 @@ MADE = [
     (lambda: sd.Wheel(domain=50, s=3, eps0=1.0, p=0.34), "p = 0.34"),
     (lambda: sd.Hierarchy(domain=9, eps0=1.0, base="laplace"), "base = 'laplace'"),
     (lambda: sd.DiscreteGaussian(top=3, sigma=1e6), "integers"),
-    (lambda: sd.DiscreteGaussian(top=3, sigma=1.0, margin=1), "margin"),
     (lambda: sd.GeneralizedGaussian(shape=2.0, scale=1e-5), r"\(high - low\)/scale"),
     (lambda: sd.MetricLaplace(scale=1e-3), "scale"),
     (lambda: sd.MetricLaplace(scale=1.0, distance=1.5), "distance"),

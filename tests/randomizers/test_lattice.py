@@ -11,19 +11,17 @@ from enumerated import ball
 from randomizers.sources import LEAST_P_VALUE, fits
 
 DL, DG = sd.DiscreteLaplace, sd.DiscreteGaussian
+CLAMPED = [DL(top=4, eps0=2.0, clamped=True)]
 SMALL = [
     DL(top=1, eps0=0.7),
     DL(top=3, eps0=2.0),
-    DL(top=4, eps0=2.0, clamped=True),
+    *CLAMPED,
     DL(top=4, eps0=30.0),
     DL(top=5, eps0=300.0),
     DL(top=6, eps0=0.01),
     DG(top=1, sigma=0.5),
     DG(top=3, sigma=1.3),
     DG(top=2, sigma=0.05),
-    DG(top=4, sigma=2.0, clamped=True),
-    DG(top=3, sigma=1.0, clamped=True, margin=2),
-    DG(top=3, sigma=0.2, clamped=True, margin=1),
 ]
 
 
@@ -55,25 +53,6 @@ def spread(randomizer):
     return randomizer.sigma
 
 
-def test_a_clamp_that_is_not_in_the_middle_has_another_worst_pair():
-    """Why the theorem asks for the same middle: the two directions of the ends differ then."""
-    kernel = [float(pmf(DG(top=2, sigma=1.0), k)) for k in range(-12, 13)]
-
-    def row(x):  # clamped to 0 .. 12
-        made = np.zeros(13)
-        for k, p in enumerate(kernel):
-            made[min(max(x + k - 12, 0), 12)] += p
-        return made
-
-    rows = [row(x) for x in range(3)]
-    blanket = np.min(rows, axis=0)
-
-    def value(x0, x1, c, t):
-        return np.maximum(rows[x0] - c * rows[x1] - t * blanket, 0.0).sum()
-
-    assert value(2, 0, 1.0, 20.0) > value(0, 2, 1.0, 20.0) + 1e-3
-
-
 @pytest.mark.parametrize("delta", [0.5, 1e-3, 1e-9, 1e-100])
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 20.0])
 def test_local_epsilon(sigma, delta):
@@ -85,17 +64,17 @@ def test_local_epsilon(sigma, delta):
     assert total <= ball(delta)
 
 
-@pytest.mark.parametrize("randomizer", [SMALL[1], SMALL[2], SMALL[7], SMALL[10]], ids=repr)
+@pytest.mark.parametrize("randomizer", [SMALL[1], SMALL[2], SMALL[7]], ids=repr)
 @pytest.mark.parametrize("x", [1])
 def test_sampler_against_the_law(randomizer, x):
     reports = randomizer.simulate(np.full(60_000, x), seed=11)
     assert reports.dtype == np.int64
     reach = math.ceil(6 * spread(randomizer)) + 3
     low, high = -reach, randomizer.top + reach
-    if randomizer.clamped:
-        assert reports.min() >= -randomizer._margin
-        assert reports.max() <= randomizer.top + randomizer._margin
-        low, high = -randomizer._margin, randomizer.top + randomizer._margin
+    if randomizer in CLAMPED:
+        assert reports.min() >= 0
+        assert reports.max() <= randomizer.top
+        low, high = 0, randomizer.top
     outputs = np.arange(low, high + 1)
     chances = np.array([float(pmf(randomizer, int(y) - x)) for y in outputs])
     tails = [
@@ -123,4 +102,4 @@ def test_estimator_mean_and_variance(randomizer):
 
 
 def clamp(randomizer):
-    return (0, randomizer.top) if randomizer.clamped else (-(10**9), 10**9)
+    return (0, randomizer.top) if randomizer in CLAMPED else (-(10**9), 10**9)

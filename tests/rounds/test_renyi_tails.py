@@ -14,9 +14,6 @@ from shuffledp.rounds.renyi import RenyiTail
 KIN = {
     "discrete": pytest.param(sd.DiscreteGaussian(top=4, sigma=6.0), marks=pytest.mark.long),
     "ball": pytest.param(sd.GaussianBall(d=3, sigma=4.0), marks=pytest.mark.long),
-    "clamped": pytest.param(
-        sd.DiscreteGaussian(top=4, sigma=6.0, clamped=True, margin=40), marks=pytest.mark.long
-    ),
     "shape": pytest.param(sd.GeneralizedGaussian(shape=1.5, scale=2.0), marks=pytest.mark.long),
     "joint": pytest.param(
         sd.Joint([sd.Gaussian(sigma=4.0), sd.KRR(k=3, eps0=1.0)]), marks=pytest.mark.long

@@ -68,47 +68,31 @@ def geometric_law(top: int, eps0: arb, inputs: Sequence[Any]) -> Law:
     return law
 
 
-def gaussian_law(
-    top: int, sigma: arb, inputs: Sequence[Any], *, margin: int | None, log_cut: float = _LOG_CUT
-) -> Law:
-    """Canonne, Kamath, Steinke 2020: f(k) proportional to e^(-k^2/(2 sigma^2)); maybe clamped.
+def gaussian_law(top: int, sigma: arb, inputs: Sequence[Any], *, log_cut: float = _LOG_CUT) -> Law:
+    """Canonne, Kamath, Steinke 2020: f(k) proportional to e^(-k^2/(2 sigma^2)).
 
     Outputs farther from all inputs than the cut have a class of their own (`OutputClass.beyond`).
-    Clamped reports end at -margin and top + margin, which hold all that lies beyond; those that
-    are not clamped have no margin.
     """
     check_inputs(inputs, top + 1)
     width = float(sigma.mid())
     reach = math.ceil(width * math.sqrt(max(-2.0 * log_cut, 1.0))) + 1
-    if margin is not None and margin <= reach + top:
-        low, high, cut = -margin, top + margin, False
-    else:
-        low, high, cut = -reach, top + reach, True
+    low, high = -reach, top + reach
     _few("discrete-gaussian", high - low + 1)
     half = 1 / (2 * sigma * sigma)
     total = 1 + 2 * _beyond(1, half)
-    tails = {}
 
     def mass(x: int, y: int) -> arb:
         k = abs(y - x)
-        if cut or low < y < high:
-            return (-half * k * k).exp() / total
-        if k not in tails:
-            tails[k] = _beyond(k, half) / total
-        return tails[k]
+        return (-half * k * k).exp() / total
 
     law = []
     for y in range(low, high + 1):
         end = top if 2 * y < top else 0
-        level = None
-        if cut or low < y < high:
-            level = tuple(half * (y - end) ** 2 - half * (y - x) ** 2 for x in inputs)
+        level = tuple(half * (y - end) ** 2 - half * (y - x) ** 2 for x in inputs)
         law.append(OutputClass(mass(end, y), tuple(mass(x, y) for x in inputs), level))
-    if cut:
-        ends = [(high + 1 - x, x - low + 1) for x in inputs]
-        gone = tuple((_beyond(a, half) + _beyond(b, half)) / total for a, b in ends)
-        law.append(OutputClass(arb(0), gone, beyond=True))
-    return law
+    ends = [(high + 1 - x, x - low + 1) for x in inputs]
+    gone = tuple((_beyond(a, half) + _beyond(b, half)) / total for a, b in ends)
+    return [*law, OutputClass(arb(0), gone, beyond=True)]
 
 
 def gaussian_tail(sigma: arb, k: int) -> arb:

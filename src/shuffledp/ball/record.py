@@ -169,10 +169,6 @@ class Definition:
     def added_noise(self) -> Noise | None:
         """Noise with the density exp(-(|z|/scale)^shape) on an interval; None of others."""
 
-    def unclamped(self) -> Definition:
-        """The mechanism whose reports these are, processed further by clamping; or itself."""
-        return self
-
     def parts(self) -> Parts | None:
         """What it is made of; None for a mechanism of its own, which is known by its law."""
         return None

@@ -286,12 +286,12 @@ def _of_labels(law: Law, labels: list[Label]) -> Case:
 
 def _of_shifts(mechanism: Definition, found: Others, pair: Pair, log_least: float) -> Case:
     """Section 5.2: labels by x0 - x and x1 - x, of the law without clamping."""
-    top, whole = pair[1], mechanism.unclamped()
+    top = pair[1]
     # The limit applies to bounded ratios, that is two-sided geometric noise.
     if not found.unbounded and top > _MOST_SPANNING:
         raise NotCertified("label-stealing of discrete noise on so many integers is not recomputed")
     inputs, cut = tuple(range(top + 1)), max(log_least - _DEEPER, _LEAST_CUT)
-    law = whole.cut_law(inputs, cut)
+    law = mechanism.cut_law(inputs, cut)
     gone = [p for one in law if one.beyond for p in one.probability]
     kept: list[OutputClass] = [one for one in law if not one.beyond]
     rows = list(zip(*(one.probability for one in kept), strict=True))

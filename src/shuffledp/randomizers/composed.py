@@ -31,7 +31,6 @@ _COVERED = {
     "hyperplanes",
     "other-block",
     "end-points",
-    "clamped-end-points",
     "truncated-end-points",
     "least-overlap",
     "least-common",

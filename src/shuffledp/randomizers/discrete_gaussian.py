@@ -1,26 +1,23 @@
-"""Discrete Gaussian noise, clamped or not."""
+"""Discrete Gaussian noise."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.balls import arb, ctx, float_above
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.lattice import gaussian_law, gaussian_tail
+from shuffledp.ball.lattice import gaussian_law
 from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Others
-from shuffledp.errors import rejected
-from shuffledp.mechanism.parameters import Number, Switch, Whole
+from shuffledp.mechanism.parameters import Number
 from shuffledp.randomizers.lattice import (
-    SEEN,
     TABLE_ERROR,
     GaussianNoise,
     IntegerLine,
@@ -37,7 +34,6 @@ from shuffledp.theorems import SHIFTED_TRIPLES
 U = UNIT_ROUNDOFF
 _MOST_INTEGERS = 1 << 22
 _SMALLEST_MASS = 1e-300
-_BITS = 128
 
 
 # Largest input up to which label stealing looks at all shifts that may matter: 460 of them.
@@ -50,21 +46,12 @@ class DiscreteGaussian(LatticeNoise):
 
     Added to an integer in 0 .. top. The blanket is the mass function of the farther end point.
 
-    Clamped, reports are cut to -margin .. top + margin. The end points are still the worst pair
-    (docs/theory-noise.md, Theorem 1.1). There is no unbiased estimator in closed form for clamped
-    reports, and none is offered: clamping gives the local guarantee, a margin of several sigma
-    makes the bias small, and the discrete Laplace has both.
-
     Parameters
     ----------
     top : int
         The largest input.
     sigma : float
         Parameter of the law, from 0.01; its standard deviation is slightly below.
-    clamped : bool
-        Whether reports are clamped.
-    margin : int
-        How far beyond the inputs clamped reports reach.
 
     Notes
     -----
@@ -76,38 +63,27 @@ class DiscreteGaussian(LatticeNoise):
     summary: ClassVar[str] = "discrete Gaussian noise on integers"
     top: Top
     sigma: Annotated[float, Number(low=0.01, high=1e6)]
-    clamped: Switch = False
-    margin: Annotated[int, Whole(low=0, high=_MOST_INTEGERS)] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.margin and not self.clamped:
-            raise rejected("margin", self.margin, "0 where reports are not clamped")
         size = self.top + 2 * farthest(self.sigma) + 1
         _check.count("integers, top + 75 sigma,", size, high=_MOST_INTEGERS)
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
         """Integers one by one, but those that are next to never sent."""
-        return gaussian_law(self.top, arb(self.sigma), inputs, margin=self._ends)
+        return gaussian_law(self.top, arb(self.sigma), inputs)
 
     def cut_law(self, inputs: Sequence[Any], log_cut: float) -> Law:
         """Integers one by one, up to the cut."""
-        sigma = arb(self.sigma)
-        return gaussian_law(self.top, sigma, inputs, margin=self._ends, log_cut=log_cut)
+        return gaussian_law(self.top, arb(self.sigma), inputs, log_cut=log_cut)
 
     def line(self, inputs: Sequence[Any]) -> IntegerLine:
-        """By the tails of the noise; clamped ends are cells of their own where they are seen."""
+        """By the tails of the noise."""
         check_inputs(inputs, self.top + 1)
         x0, x1, *others = (arb(x) for x in inputs)
         scale, tails = arb(self.sigma) * arb(2).sqrt(), gaussian_tails(self.sigma, ctx.prec)
         noise = IntegerNoise(arb(2), scale, arb(0), arb(self.top), tails=tails)
-        clamped = (-self.margin, self.top + self.margin) if self.clamped else None
-        seen = self.margin + self.top <= SEEN * self.sigma
-        return IntegerLine(noise, x0, x1, others[0] if others else None, clamped, seen)
-
-    @property
-    def _ends(self) -> int | None:
-        return self.margin if self.clamped else None
+        return IntegerLine(noise, x0, x1, others[0] if others else None)
 
     def others(self) -> Others | None:
         """All shifts that may matter, on few integers."""
@@ -115,24 +91,14 @@ class DiscreteGaussian(LatticeNoise):
             return None
         return Others("shifts", SHIFTED_TRIPLES, self.worst_pairs().pairs, unbounded=True)
 
-    def unclamped(self) -> DiscreteGaussian:
-        """Whose reports these are, processed further where they are clamped."""
-        return replace(self, clamped=False, margin=0)
-
-    @property
-    def _margin(self) -> int:
-        return self.margin
-
     @property
     def eps0(self) -> float:
-        """inf; clamped log P(K <= -margin)/P(K <= -margin - top), rounded up."""
-        if not self.clamped:
-            return math.inf
-        return _clamped_loss(self.sigma, self.margin, self.margin + self.top)
+        """inf: there is no pure local guarantee."""
+        return math.inf
 
     @property
     def local_rho(self) -> float:
-        """top^2/(2 sigma^2), whatever is clamped (Canonne, Kamath, Steinke 2020, Theorem 4).
+        """top^2/(2 sigma^2) (Canonne, Kamath, Steinke 2020, Theorem 4).
 
         For integers u, v: sum exp(-(A (y-u)^2 - (A-1)(y-v)^2)/(2 sigma^2)) is e^{A (A-1) (u-v)^2 /
         (2 sigma^2)} times a sum around a shifted centre, which is largest for an integer one.
@@ -144,8 +110,6 @@ class DiscreteGaussian(LatticeNoise):
 
         The loss is (top^2 - 2 k top)/(2 sigma^2), which falls in k.
         """
-        if self.eps0 < math.inf:
-            return self.eps0
         mass = masses(self.sigma)
         grown = 1.0 + TABLE_ERROR
         below = np.cumsum(np.append(mass[:0:-1], mass)) * grown
@@ -154,10 +118,8 @@ class DiscreteGaussian(LatticeNoise):
         return max(loss, 0.0) * (1.0 + 16 * U)
 
     def variance(self, frequency: float = 0.0) -> float:
-        """sum k^2 f(k), slightly below sigma^2; not defined where clamped."""
+        """sum k^2 f(k), slightly below sigma^2."""
         del frequency
-        if self.clamped:
-            raise self._without("an unbiased estimator of clamped reports")
         mass = masses(self.sigma)
         k = np.arange(mass.size, dtype=np.float64)
         return 2.0 * math.fsum(k * k * mass)
@@ -168,15 +130,4 @@ class DiscreteGaussian(LatticeNoise):
         return GaussianNoise(self.sigma)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
-        if self.clamped:
-            raise self._without("an unbiased estimator of clamped reports")
         return self._reports(reports)
-
-
-@lru_cache(maxsize=64)
-def _clamped_loss(sigma: float, near: int, far: int) -> float:
-    """log P(K >= near)/P(K >= far), rounded up; inf where no analysis takes so much."""
-    with ctx.workprec(_BITS):
-        found = gaussian_tail(arb(sigma), near) / gaussian_tail(arb(sigma), far)
-        value = float_above(found.log())
-    return value if value <= _check.LARGEST_EPS0 else math.inf

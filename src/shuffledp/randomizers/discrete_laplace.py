@@ -16,6 +16,7 @@ from shuffledp.ball.lattice import geometric_law
 from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Others
 from shuffledp.mechanism.parameters import LocalEpsilon, Switch
+from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.lattice import (
     GeometricNoise,
     IntegerLine,
@@ -24,6 +25,7 @@ from shuffledp.randomizers.lattice import (
     Top,
 )
 from shuffledp.randomizers.means import Floats
+from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SHIFTED_TRIPLES
 
 
@@ -76,6 +78,15 @@ class DiscreteLaplace(LatticeNoise):
         return Others("shifts", SHIFTED_TRIPLES, self.worst_pairs().pairs)
 
     @property
+    def message_bits(self) -> float:
+        """log2 of the number of reports where clamped; 64 for an integer where not."""
+        return math.log2(self.top + 1) if self.clamped else 64.0
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        reports = super()._sample(values, source)
+        return np.clip(reports, 0, self.top) if self.clamped else reports
+
+    @property
     def rate(self) -> float:
         """eps0/top = -log a."""
         return self.eps0 / self.top
@@ -108,9 +119,9 @@ class DiscreteLaplace(LatticeNoise):
         return GeometricNoise(Fraction(self.eps0) / self.top)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
-        column = self._reports(reports)
         if not self.clamped:
-            return column
+            return self._reports(reports)
+        column = self._reports(reports, low=0.0, high=float(self.top))
         overshoot = 1.0 / math.expm1(self.rate)
         column = np.where(column == 0.0, -overshoot, column)
         return np.where(column == self.top, self.top + overshoot, column)

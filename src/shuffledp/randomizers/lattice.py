@@ -19,16 +19,16 @@ from shuffledp.ball.lattice import gaussian_tail, geometric_tail
 from shuffledp.ball.noises import Noise
 from shuffledp.ball.outputs import rational_ball
 from shuffledp.ball.record import WorstPairs
-from shuffledp.bounds.line import Line, Span
+from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
-from shuffledp.kernel.cells import Cell, Corner
+from shuffledp.kernel.cells import Cell
 from shuffledp.mechanism.parameters import Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import SymmetricCells, around, draw
 from shuffledp.randomizers.values import RefusedRows, blocks, real_values, whole_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import CLAMPED_END_POINTS, END_POINTS
+from shuffledp.theorems import END_POINTS
 
 # Noise of 890 of these scales is below 2^62.
 _LEAST_RATE = 2.0**-52
@@ -38,8 +38,6 @@ _FARTHEST = 691.0
 TABLE_ERROR = 2.0**-32
 # Masses of discrete Gaussian noise are added up to so many deviations: beyond are e^-450.
 _DEVIATIONS = 30.0
-# An end of clamped reports is a cell of its own if it is no farther than this from all inputs.
-SEEN = 25.0
 # Of so many integers masses are added up one by one: that takes about two seconds.
 _MOST = 1_000_000
 # Bits beyond the working precision: a million steps of a recurrence lose 40.
@@ -54,31 +52,20 @@ class LatticeNoise(MeanRandomizer):
     """
 
     top: Top
-    clamped: bool
 
     @property
     @abstractmethod
     def noise(self) -> IntegerCells:
         """The law of K."""
 
-    @property
-    def _margin(self) -> int:
-        """Reports are clamped to -margin .. top + margin."""
-        return 0
-
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
-        return WorstPairs(((0, self.top),), CLAMPED_END_POINTS if self.clamped else END_POINTS)
+        return WorstPairs(((0, self.top),), END_POINTS)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, all others at one of them or in the middle."""
         others = dict.fromkeys((0, self.top, self.top // 2))
         return tuple((0, self.top, x2) for x2 in others)
-
-    @property
-    def message_bits(self) -> float:
-        """log2 of the number of reports where clamped; 64 for an integer where not."""
-        return math.log2(self.top + 2 * self._margin + 1) if self.clamped else 64.0
 
     @property
     def low(self) -> float:
@@ -102,16 +89,13 @@ class LatticeNoise(MeanRandomizer):
         reports = np.empty(len(values), dtype=np.int64)
         for users in blocks(len(values)):
             reports[users] = whole_sums(self.noise, values[users], source)
-        if self.clamped:
-            return np.clip(reports, -self._margin, self.top + self._margin)
         return reports
 
-    def _reports(self, reports: ArrayLike) -> Floats:
+    def _reports(
+        self, reports: ArrayLike, *, low: float = -(2.0**63), high: float = 2.0**63
+    ) -> Floats:
         """Whole numbers in the range of reports."""
-        low, high = -np.inf, np.inf
-        if self.clamped:
-            low, high = -self._margin, self.top + self._margin
-        column = real_values(reports, max(low, -(2.0**63)), min(high, 2.0**63), name="reports")
+        column = real_values(reports, low, high, name="reports")
         whole = column == np.floor(column)
         if not bool(whole.all()):
             raise RefusedRows("reports", column, ~whole, "a whole number")
@@ -238,41 +222,11 @@ class IntegerLine(Line):
     Gaussian noise to e^(-k^2/(2 sigma^2)): at integers their ratios are those of the densities of
     noise on the line. So cells are runs of integers, and bounds of the ratios are those of the
     line. A place y stands for the cut between the integers up to y and those beyond.
-
-    Attributes
-    ----------
-    clamped : tuple of int, or None
-        Reports beyond these two integers are sent as these.
-    ends_seen : bool
-        Whether the masses of these two are cells of their own: not where they are next to nothing.
     """
-
-    clamped: tuple[int, int] | None = None
-    ends_seen: bool = True
 
     def cells(self, edges: Sequence[float]) -> list[Cell]:
         """Runs of integers: those up to an edge, from the one before it on."""
-        whole_edges = {math.floor(y) for y in edges}
-        if self.clamped is not None:
-            low, last = self.clamped[0], self.clamped[1] - 1
-            whole_edges = {y for y in whole_edges if low < y < last}
-            whole_edges |= {low, last} if self.ends_seen else set()
-        return super().cells([float(y) for y in sorted(whole_edges)])
-
-    def _cells(self, span: Span, edges: Sequence[float]) -> list[Cell]:
-        found = super()._cells(span, edges)
-        if self.clamped is not None and self.ends_seen:
-            # An end is one output, whose ratios are those of its masses.
-            if span.left is None:
-                found[0] = _one_output(found[0])
-            if span.right is None:
-                found[-1] = _one_output(found[-1])
-        return found
-
-
-def _one_output(cell: Cell) -> Cell:
-    corner = Corner(cell.p / cell.mass, cell.q / cell.mass)
-    return Cell(cell.mass, cell.p, cell.q, corner, corner)
+        return super().cells([float(y) for y in sorted({math.floor(y) for y in edges})])
 
 
 @lru_cache(maxsize=4)

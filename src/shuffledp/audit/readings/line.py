@@ -86,9 +86,8 @@ def of_noise(randomizer: Any, inputs: tuple[Any, ...]) -> Reading:
     if isinstance(randomizer, ClampedLaplace | TruncatedLaplace):
         ends = (randomizer.low - randomizer.margin, randomizer.high + randomizer.margin)
         atoms = ends if isinstance(randomizer, ClampedLaplace) else ()
-    elif whole and randomizer.clamped:
-        margin = float(getattr(randomizer, "margin", 0))
-        ends = (-margin, randomizer.top + margin)
+    elif isinstance(randomizer, DiscreteLaplace) and randomizer.clamped:
+        ends = (0.0, float(randomizer.top))
     samples = [simulated(randomizer, x) for x in inputs]
     with ctx.workprec(precision_for(1)):
         line = randomizer.line((inputs[0], inputs[-1]))
