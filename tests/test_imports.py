@@ -102,7 +102,7 @@ def test_the_trusted_modules_are_listed_and_import_two_libraries(arrows):
     engine = ("shuffledp.arithmetic", "shuffledp.kernel", "shuffledp.bounds")
     todo = [name for name in MODULES if name.startswith(engine)]
     # Of what a mechanism's module imports its law uses these; sampler and estimator the rest.
-    laws = ("shuffledp.ball.", "shuffledp.randomizers.part_laws")
+    laws = ("shuffledp.ball.", "shuffledp.randomizers.joint")
     todo += [one for name in mechanisms for one in arrows[name] if one.startswith(laws)]
     found = set(mechanisms)
     while todo:

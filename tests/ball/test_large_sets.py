@@ -7,7 +7,7 @@ import pytest
 import shuffledp as sd
 from laws import cut_law, finite_law
 from shuffledp.arithmetic.balls import ctx, total
-from shuffledp.randomizers import sampling_rappor
+from shuffledp.randomizers import sets
 
 SMALL = {"name": "sampling-rappor", "d": 9, "s": 3, "eps0": 2.0}
 
@@ -18,7 +18,7 @@ def test_what_is_kept_is_the_law_and_the_rest_is_counted(monkeypatch, inputs):
     with ctx.workprec(120):
         whole = finite_law(SMALL, inputs)
         assert not any(c.beyond for c in cut_law(SMALL, inputs, log_cut=-20.0))
-        monkeypatch.setattr(sampling_rappor, "_MOST_COUNTS", 1)
+        monkeypatch.setattr(sets, "_MOST_COUNTS", 1)
         for log_cut in (1.0, -40.0):
             *kept, beyond = cut_law(SMALL, inputs, log_cut=log_cut)
             assert beyond.beyond

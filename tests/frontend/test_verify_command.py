@@ -22,7 +22,7 @@ from shuffledp.certificate.decide import or_undecided
 from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.randomizers import part_laws
+from shuffledp.randomizers import joint
 from shuffledp.review import wrapped
 
 # Clears a terminal's screen, goes to its top left and conceals what follows; turns what follows.
@@ -222,6 +222,6 @@ def test_pairs_of_many_rows_and_labels_of_many_parts_are_refused():
     atom = (arb(1), arb(1), arb(1))
     shares = [Fraction(1, 24)] * 24
     with pytest.raises(NotCertified, match="side by side"):
-        next(part_laws.labels_side_by_side([[[atom], [atom], [atom]]] * 24, shares))
+        next(joint.labels_side_by_side([[[atom], [atom], [atom]]] * 24, shares))
     third = [Fraction(1, 3)] * 3
-    assert len(list(part_laws.labels_side_by_side([[[atom], [atom]]] * 3, third))) == 8
+    assert len(list(joint.labels_side_by_side([[[atom], [atom]]] * 3, third))) == 8

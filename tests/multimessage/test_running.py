@@ -111,6 +111,13 @@ def test_estimators_are_unbiased_and_of_the_stated_variance(protocol, values):
         assert given == pytest.approx(wanted, rel=1e-10)
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=repr)
+def test_estimates_are_shown(protocol):
+    """Arrays, which have no truth value, are parts of their laws."""
+    found = protocol.estimate(protocol.simulate(np.zeros(20, dtype=int), seed=3), n=20)
+    assert repr(found).startswith(type(found).__name__)
+
+
 def test_standard_error_of_randomized_values():
     protocol = sd.MixDUMP(d=6, f=0.4, blankets=2)
     found = protocol.estimate(protocol.simulate(np.arange(6000) % 3, seed=2), n=6000)

@@ -30,6 +30,6 @@ def test_a_command_imports_what_it_needs():
     run += "from shuffledp.cli import main\n"
     run += "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
     found = _imported_by(run)
-    assert "shuffledp.randomizers.krr" in found
+    assert "shuffledp.randomizers.items" in found
     others = ("review", "audit", "page", "planner", "surveys", "certificate", "protocol")
     assert not found & {f"shuffledp.{name}" for name in others}

@@ -15,7 +15,7 @@ from shuffledp.cli import main
 from shuffledp.errors import ParameterError
 from shuffledp.protocol.aggregated import AroundNoise, aggregated, draw
 from shuffledp.protocol.questions import Asked, question
-from shuffledp.randomizers.duchi import BitMean
+from shuffledp.randomizers.two_levels import BitMean
 from shuffledp.randomness import SeededSource
 from shuffledp.statistics.counts import Counts, hoeffding_ends
 from shuffledp.statistics.estimates import Aggregate

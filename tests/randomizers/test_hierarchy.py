@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.randomizers.tree import Tree
+from shuffledp.randomizers.hierarchy import Tree
 from shuffledp.statistics.estimates import joined
 
 

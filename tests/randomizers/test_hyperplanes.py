@@ -14,7 +14,7 @@ from randomizers import definitions
 from randomizers.checks import (
     rational_exponential,
 )
-from shuffledp.randomizers import field
+from shuffledp.randomizers import hyperplanes
 
 KINDS = {sd.PIRAPPOR: definitions.affine, sd.ProjectiveGeometry: definitions.projective}
 # Fields of two and more elements, all inputs of a space and some, of two and more dimensions.
@@ -85,7 +85,7 @@ def every_report(kind, domain, q):
 @pytest.mark.parametrize("table", [1, 30, 1 << 20])
 def test_sums_count_the_reports_that_favour_each_item(kind, domain, q, table, monkeypatch):
     """Whatever part of an item's digits is looked up in one table."""
-    monkeypatch.setattr(field, "_TABLE", table)
+    monkeypatch.setattr(hyperplanes, "_TABLE", table)
     made, reports = every_report(kind, domain, q)
     rng = np.random.default_rng(5)
     many = rng.integers(0, len(reports), 500)
@@ -103,7 +103,7 @@ def test_sums_count_the_reports_that_favour_each_item(kind, domain, q, table, mo
 @pytest.mark.parametrize("table", [800, 1 << 20])
 def test_whole_domains_are_decoded_exactly(kind, q, t, table, monkeypatch):
     """By additive characters, against products of each report with each item."""
-    monkeypatch.setattr(field, "_TABLE", table)
+    monkeypatch.setattr(hyperplanes, "_TABLE", table)
     affine = kind is sd.PIRAPPOR
     made = kind(domain=q**t if affine else (q**t - 1) // (q - 1), eps0=EPS0, q=q)
     assert (made.digits if affine else made.dimension) == t
@@ -177,7 +177,7 @@ def test_large_domains_are_decoded_item_by_item_alike(kind, eps0):
 
 def test_reports_of_huge_fields_are_drawn_without_a_list():
     """In the largest fields, for 10^9 items: reports hit their item about as often as said."""
-    for kind, q in itertools.product(KINDS, (field.LARGEST, 1009)):
+    for kind, q in itertools.product(KINDS, (hyperplanes.LARGEST, 1009)):
         made = kind(domain=10**9, eps0=21.0, q=q)
         reports = made.simulate(np.full(200, 10**9 - 1), seed=3)
         hits = made.aggregate(reports, items=[10**9 - 1, 5]).sums
@@ -192,7 +192,7 @@ def test_points_are_numbered_one_to_one():
         vectors = made.vectors(every)
         for factor in range(1, q):
             assert (made._numbers(vectors * factor % q) == every).all()
-    for q in (field.LARGEST, 65537):
+    for q in (hyperplanes.LARGEST, 65537):
         large = sd.ProjectiveGeometry(domain=10**9, q=q, eps0=1.0)
         last = np.array([large.outputs - 1, q - 1, 5, 0])
         multiples = large.vectors(last) * 12345 % q
@@ -203,11 +203,11 @@ def test_default_fields_are_near_the_growth_and_have_the_least_variance():
     for kind in KINDS:
         for eps0 in (1e-3, 0.2, 1.0, 2.0, 3.7):
             chosen = kind(domain=1000, eps0=eps0)
-            assert chosen.q in field.primes_beside(math.exp(eps0) + 1.0)
+            assert chosen.q in hyperplanes.primes_beside(math.exp(eps0) + 1.0)
             if eps0 > 1e-100:
                 best = min(
                     kind(domain=1000, eps0=eps0, q=q).variance()
-                    for q in field.primes_beside(math.exp(eps0) + 1.0)
+                    for q in hyperplanes.primes_beside(math.exp(eps0) + 1.0)
                 )
                 assert chosen.variance() == best
     # Just below a prime the next one above is better: 2.9^2 > (3 - 1)(5 - 1), 4.95^2 > 4 6.
@@ -234,10 +234,10 @@ def test_the_verifier_s_third_inputs_are_those_of_the_domain():
 
 def test_prime_numbers():
     sieve = [n for n in range(2, 3000) if all(n % d for d in range(2, math.isqrt(n) + 1))]
-    assert [n for n in range(2, 3000) if field.is_prime(n)] == sieve
+    assert [n for n in range(2, 3000) if hyperplanes.is_prime(n)] == sieve
     # Numbers that pass for prime with few witnesses, and the largest of all.
-    assert not any(map(field.is_prime, (2047, 1_373_653, 25_326_001, 46_337**2, 2**31 - 3)))
-    assert field.is_prime(field.LARGEST)
-    assert field.primes_beside(1.5) == (2,)
-    assert field.primes_beside(8.4) == field.primes_beside(10.5) == (7, 11)
-    assert field.primes_beside(1e300) == (field.LARGEST,)
+    assert not any(map(hyperplanes.is_prime, (2047, 1_373_653, 25_326_001, 46_337**2, 2**31 - 3)))
+    assert hyperplanes.is_prime(hyperplanes.LARGEST)
+    assert hyperplanes.primes_beside(1.5) == (2,)
+    assert hyperplanes.primes_beside(8.4) == hyperplanes.primes_beside(10.5) == (7, 11)
+    assert hyperplanes.primes_beside(1e300) == (hyperplanes.LARGEST,)

@@ -9,7 +9,7 @@ import pytest
 import shuffledp as sd
 from enumerated import exponential, worst_delta
 from randomizers.sources import LEAST_P_VALUE, Script, fits
-from shuffledp.randomizers import piecewise
+from shuffledp.randomizers import two_levels
 from shuffledp.randomizers.levels import half_grown
 from shuffledp.randomness import SeededSource
 
@@ -17,12 +17,12 @@ EPS0 = (1e-3, 0.5, 2.0, 8.0)
 
 
 def coarse(monkeypatch, bits=1):
-    monkeypatch.setattr(piecewise, "_FINEST", bits)
+    monkeypatch.setattr(two_levels, "_FINEST", bits)
 
 
 def run_row(eps0, s):
     """P(cell) of what is run for a value on the lattice, g = 1/w to 36 digits."""
-    steps, favoured = piecewise.lattice(eps0)
+    steps, favoured = two_levels.lattice(eps0)
     g = 1 / Fraction(half_grown(eps0)).limit_denominator(10**40)
     row = [g / (steps + favoured)] * (steps + favoured)
     for j in range(s, s + favoured):
@@ -32,7 +32,7 @@ def run_row(eps0, s):
 
 @pytest.mark.parametrize("eps0", [*EPS0, 30.0, 60.0, 150.0, 300.0])
 def test_lattice_is_no_coarser_than_the_law(eps0):
-    steps, favoured = piecewise.lattice(eps0)
+    steps, favoured = two_levels.lattice(eps0)
     assert Fraction(steps, favoured) <= half_grown(eps0)
     assert 1 <= steps < 2**53
     if eps0 <= 30.0:
@@ -44,7 +44,7 @@ def test_lattice_is_no_coarser_than_the_law(eps0):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_bounds_of_the_stated_law_hold_for_what_is_run(monkeypatch, eps0, n):
     coarse(monkeypatch)
-    steps, _ = piecewise.lattice(eps0)
+    steps, _ = two_levels.lattice(eps0)
     rows = [run_row(eps0, s) for s in (range(steps + 1) if n < 3 else (0, steps))]
     account = sd.shuffle(sd.Piecewise(eps0=eps0), n=n)
     for epsilon in (0.2 * eps0, 0.6 * eps0):
@@ -57,7 +57,7 @@ def test_bounds_of_the_stated_law_hold_for_what_is_run(monkeypatch, eps0, n):
 def test_unbiased_on_every_lattice(monkeypatch, eps0):
     """Exact mean over cells of the value reported, for every place of the lattice."""
     coarse(monkeypatch, 2)
-    steps, favoured = piecewise.lattice(eps0)
+    steps, favoured = two_levels.lattice(eps0)
     g = 1 / Fraction(half_grown(eps0)).limit_denominator(10**40)
     for s in range(steps + 1):
         mean = sum(
@@ -71,8 +71,8 @@ def test_unbiased_on_every_lattice(monkeypatch, eps0):
 def test_sampler_draws_the_cells_law(monkeypatch, place):
     coarse(monkeypatch, 3)
     eps0, size = 2.0, 60_000
-    steps, favoured = piecewise.lattice(eps0)
-    found = piecewise.spread(np.full(size, place), eps0, SeededSource(4))
+    steps, favoured = two_levels.lattice(eps0)
+    found = two_levels.spread(np.full(size, place), eps0, SeededSource(4))
     cells = (found * -math.expm1(-0.5 * eps0) * steps + steps + favoured - 1) / 2
     assert np.allclose(cells, np.round(cells), atol=1e-9)
     low = math.floor(place * steps)
@@ -94,7 +94,7 @@ def test_reports_are_accepted_and_on_the_lattice(cls, eps0):
     error = abs(randomizer.estimate(reports).mean + 1.0)
     assert error <= 5.5 * randomizer.estimate(reports).standard_error + 1e-12
     if cls is sd.Piecewise:
-        steps, favoured = piecewise.lattice(eps0)
+        steps, favoured = two_levels.lattice(eps0)
         raw = (reports + 1.0) / 2.0 * -math.expm1(-0.5 * eps0) * steps
         cells = (raw + steps + favoured - 1) / 2
         assert np.abs(cells - np.round(cells)).max() <= 1e-6 * max(1.0, steps * 2.0**-30)

@@ -15,7 +15,7 @@ from enumerated import ball
 from laws import blanket_pair
 from randomizers.noise import stop_loss
 from randomizers.sources import LEAST_P_VALUE
-from shuffledp.randomizers.metric import ENVELOPE_INPUTS
+from shuffledp.randomizers.bounded import ENVELOPE_INPUTS
 
 CASES = [(1.0, 1.0), (1.0, 0.3), (0.25, 0.9), (0.25, 0.05), (5.0, 0.5), (1.0, 1e-6)]
 MADE = [sd.MetricLaplace(scale=s, distance=d) for s, d in CASES] + [

@@ -12,10 +12,9 @@ from scipy import stats
 import shuffledp as sd
 from enumerated import ball
 from randomizers.sources import LEAST_P_VALUE, Script, fits
-from shuffledp.randomizers.additive import NoiseCells
+from shuffledp.randomizers.bounded import _TruncatedCells
 from shuffledp.randomizers.laplace_ball import _BallCells
-from shuffledp.randomizers.noise import DIGITS, draw, gamma_power, middles, to_lattice
-from shuffledp.randomizers.truncated import _TruncatedCells
+from shuffledp.randomizers.noise import DIGITS, NoiseCells, draw, gamma_power, middles, to_lattice
 from shuffledp.randomness import SeededSource, Uniform
 
 # Steps from low to high where every word is tried, and as many as the sampler has.

@@ -16,7 +16,7 @@ from randomizers.sources import LEAST_P_VALUE
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.bounds.profile import Profile
 from shuffledp.laws import pairs
-from shuffledp.randomizers import gaussian_ball, laplace_ball
+from shuffledp.randomizers import laplace_ball, vectors
 
 GAUSS = [
     sd.GaussianBall(d=2, sigma=1.0),
@@ -69,8 +69,8 @@ def test_gaussian_reference_is_below_the_blanket_and_near_it(randomizer):
 def test_gaussian_masses_of_single_cells(randomizer):
     """Against sums over points of the coordinate along and the squared length across."""
     r, free = randomizer.grown / randomizer.sigma, randomizer.d - 1
-    across = [float(w) for w in gaussian_ball._across(free)]
-    along = [float(t) for t in gaussian_ball._along(r)]
+    across = [float(w) for w in vectors._across(free)]
+    along = [float(t) for t in vectors._along(r)]
     cells = {(round(float(c.p), 15), round(float(c.q), 15)): c for c in antipodal(randomizer).cells}
     seen = 0
     for i, j in itertools.product(some(9, len(along) - 1), some(9, len(across) - 1)):

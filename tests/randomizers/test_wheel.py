@@ -15,7 +15,7 @@ from randomizers.checks import (
     rational_exponential,
 )
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.randomizers import wheel
+from shuffledp.randomizers import sets
 
 # Points of the circle, points of an arc, items of a user, items in all.
 SMALL = [(5, 1, 1, 3), (7, 2, 1, 2), (7, 3, 1, 3), (7, 1, 2, 4), (7, 2, 2, 4), (5, 1, 2, 4)]
@@ -24,7 +24,7 @@ SMALL = [(5, 1, 1, 3), (7, 2, 1, 2), (7, 3, 1, 3), (7, 1, 2, 4), (7, 2, 2, 4), (
 @pytest.fixture
 def circle(monkeypatch):
     def of(points):
-        monkeypatch.setattr(wheel, "CIRCLE", points)
+        monkeypatch.setattr(sets, "CIRCLE", points)
 
     return of
 
@@ -152,21 +152,21 @@ def test_envelope_dominates_every_pair(circle, points, arc, s, items, eps0):
 @pytest.mark.parametrize("points", [3, 5])
 def test_hash_functions_are_independent(points, monkeypatch):
     """All polynomials of degree 2: any three items are at all places equally often."""
-    monkeypatch.setattr(wheel, "CIRCLE", points)
+    monkeypatch.setattr(sets, "CIRCLE", points)
     seeds = np.array(list(itertools.product(range(points), repeat=3)))
     for items in itertools.combinations(range(points), 3):
-        places = [wheel.polynomial(seeds, np.full(len(seeds), x)) for x in items]
+        places = [sets.polynomial(seeds, np.full(len(seeds), x)) for x in items]
         assert len(set(zip(*(p.tolist() for p in places), strict=True))) == points**3
 
 
 def test_polynomial_in_the_large_field():
     rng = np.random.default_rng(1)
-    a = rng.integers(0, wheel.CIRCLE, (50, 7))
+    a = rng.integers(0, sets.CIRCLE, (50, 7))
     x = rng.integers(0, 10**9, 50)
     exact = [
         sum(int(c) * int(v) ** k for k, c in enumerate(row)) for row, v in zip(a, x, strict=True)
     ]
-    assert wheel.polynomial(a, x).tolist() == [e % wheel.CIRCLE for e in exact]
+    assert sets.polynomial(a, x).tolist() == [e % sets.CIRCLE for e in exact]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_sampler_on_a_small_circle(circle, points, arc, s, items):
     reports = randomizer.simulate(np.tile(held, (60_000, 1)), seed=9).astype(np.int64)
     hashes, point = reports[:, :-1], reports[:, -1]
     places = [
-        (wheel.polynomial(hashes, np.full(len(point), x)) - point) % points for x in (*held, s)
+        (sets.polynomial(hashes, np.full(len(point), x)) - point) % points for x in (*held, s)
     ]
     code = sum(v * points**i for i, v in enumerate(places))
     grow = math.exp(eps0)
@@ -207,9 +207,9 @@ def test_sampler_at_full_size(s, eps0):
         assert fits([count, users - count], [rate, 1 - rate]) > LEAST_P_VALUE
     covered = np.zeros(users, dtype=bool)
     for x in sets[0]:
-        start = wheel.polynomial(reports[:, :-1].astype(np.int64), np.full(users, x))
-        covered |= (reports[:, -1] - start) % wheel.CIRCLE < randomizer.arc
-    p = float(Fraction(randomizer.arc, wheel.CIRCLE))
+        start = sets.polynomial(reports[:, :-1].astype(np.int64), np.full(users, x))
+        covered |= (reports[:, -1] - start) % sets.CIRCLE < randomizer.arc
+    p = float(Fraction(randomizer.arc, sets.CIRCLE))
     q = (1 - (1 - p) ** s) * math.exp(eps0) / (s * p * math.expm1(eps0) + 1)
     assert fits([covered.sum(), users - covered.sum()], [q, 1 - q]) > LEAST_P_VALUE
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate
 
 import shuffledp as sd
-from shuffledp.randomizers.generalized_gaussian import power_renyi
+from shuffledp.randomizers.interval_noise import power_renyi
 from shuffledp.rounds.gaussian import log_delta_gaussian
 from shuffledp.rounds.renyi import RenyiTail
 

@@ -18,10 +18,10 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.protocol.answers import Answer
 from shuffledp.protocol.questions import Frequencies, Mean, Question, largest_scatter
 from shuffledp.randomizers import Channel, Duchi, Gaussian
-from shuffledp.randomizers.duchi import BitMean
+from shuffledp.randomizers.encodings import OUE, RAPPOR
 from shuffledp.randomizers.frequency import Support
-from shuffledp.randomizers.lattice import GaussianNoise, GeometricNoise, whole_sums
-from shuffledp.randomizers.unary import OUE, RAPPOR
+from shuffledp.randomizers.integers import GaussianNoise, GeometricNoise, whole_sums
+from shuffledp.randomizers.two_levels import BitMean
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, hoeffding_ends
 from shuffledp.statistics.estimates import Aggregate, Law

@@ -28,13 +28,13 @@ from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import (
     MILLS,
     Bools,
+    CellLaw,
     around,
     draw,
     gamma_power,
     tails,
     to_lattice,
 )
-from shuffledp.randomizers.noise import Cells as NoiseCells
 from shuffledp.randomizers.values import blocks
 from shuffledp.randomizers.vectors import (
     grown_radius,
@@ -290,7 +290,7 @@ def _corner(one: Corner, other: Corner, *, top: bool) -> Corner:
     return Corner(one.u.min(other.u), one.v.max(other.v))
 
 
-class _BallCells(NoiseCells):
+class _BallCells(CellLaw):
     """Coordinates of noise in cells of the lattice, d of them a user.
 
     With t of the law Gamma((d + 1)/2) and N a standard normal vector, scale sqrt(2 t) N has density

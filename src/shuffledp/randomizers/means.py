@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
+from shuffledp import _check
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted
+from shuffledp.randomizers.levels import place
 from shuffledp.randomizers.values import real_values
 from shuffledp.statistics.estimates import Aggregate, Law, MeanEstimate
-from shuffledp.theorems import END_POINTS, Theorem
+from shuffledp.theorems import END_POINTS, LEAST_OVERLAP, Theorem
 
 Floats = npt.NDArray[np.floating[Any]]
+
+
+# The reports' squares tell of the values' where they vary with them by more than rounding does.
+_KNOWN = 1e-9
 
 
 class MeanRandomizer(Randomizer):
@@ -116,3 +124,57 @@ class OnInterval(MeanRandomizer):
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, all others at one of them (by symmetry either) or halfway."""
         return tuple((self.low, self.high, x2) for x2 in (self.low, self.middle))
+
+
+class IntervalMean(OnInterval):
+    """What mechanisms for the mean of values in [low, high] share.
+
+    Inputs at the ends favour disjoint outputs, all others are between them.
+    """
+
+    ends_theorem: ClassVar[Theorem] = LEAST_OVERLAP
+    eps0: float
+
+    @property
+    def half(self) -> float:
+        """Half its length."""
+        return 0.5 * self.high - 0.5 * self.low
+
+    def _places(self, values: np.ndarray) -> Floats:
+        """Places in [0, 1], exact at the ends."""
+        share = (0.5 * values - 0.5 * self.low) / self.half
+        return np.where(values == self.high, 1.0, np.clip(share, 0.0, 1.0))
+
+    def _centred(self, value: float) -> float:
+        """Place of a value in [-1, 1]."""
+        x = _check.real("value", value, low=self.low, high=self.high)
+        return 2.0 * float(place(x, self.low, self.high)) - 1.0
+
+    @abstractmethod
+    def _spread(self, square: float) -> float:
+        """Per-user variance on [-1, 1] where the squares of the values have this mean (linear)."""
+
+    def variance_at(self, value: float) -> float:
+        """Per-user variance for users that hold this value."""
+        return self.half**2 * self._spread(self._centred(value) ** 2)
+
+    def _variance_seen(self, sums: Aggregate) -> float:
+        """At the mean square q of the values that the reports' squares tell of.
+
+        A report for x has the mean square x^2 + V(x) about the middle, so theirs is q + V(q). Where
+        that does not depend on q, as with bits, q is what makes the variance largest: the mean's
+        square or 1.
+        """
+        first, second = sums.sums / sums.count
+        mean = min(max((float(first) - self.middle) / self.half, -1.0), 1.0)
+        none, slope = self._spread(0.0), self._spread(1.0) - self._spread(0.0)
+        square = mean * mean if slope < 0.0 else 1.0
+        if 1.0 + slope > _KNOWN * (1.0 + none):
+            seen = (float(second) / self.half**2 - none) / (1.0 + slope)
+            square = min(max(seen, mean * mean), 1.0)
+        return self.half**2 * self._spread(square)
+
+    def _exact_places(self, inputs: Sequence[Any]) -> list[Fraction]:
+        """Where in the interval inputs lie, from 0 to 1, exactly."""
+        low, high = self.low, self.high
+        return [place(_check.real("input", x, low=low, high=high), low, high) for x in inputs]

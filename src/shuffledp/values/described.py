@@ -79,7 +79,7 @@ def shown(value: Any) -> str:
         return f"<array {size}, crc {zlib.crc32(value.tobytes()):08x}>"
     if callable(value) and hasattr(value, "__name__"):
         return f"<{value.__name__}>"
-    if isinstance(value, tuple) and len(value) > 1 and all(v == value[0] for v in value[1:]):
+    if isinstance(value, tuple) and len(value) > 1 and _are_equal(value):
         return f"({shown(value[0])},) * {len(value)}"
     if isinstance(value, tuple):
         inner = ", ".join(itertools.islice(map(shown, value), _SHOWN))
@@ -90,6 +90,12 @@ def shown(value: Any) -> str:
         return text
     # Different values keep different texts.
     return f"<{text[:_SHOWN]}... {len(text):,} characters, crc {zlib.crc32(text.encode()):08x}>"
+
+
+def _are_equal(values: tuple[Any, ...]) -> bool:
+    """Whether all are equal; arrays, which have no truth value, are not compared."""
+    plain = not any(isinstance(value, np.ndarray) for value in values)
+    return plain and all(value == values[0] for value in values[1:])
 
 
 def refuse_unnamed(

@@ -46,12 +46,12 @@ from shuffledp.randomizers import (
     Staircase,
     SubsetSelection,
     Wheel,
-    field,
 )
-from shuffledp.randomizers.piecewise import lattice
+from shuffledp.randomizers.hyperplanes import dot
 from shuffledp.randomizers.privunit import height
+from shuffledp.randomizers.sets import CIRCLE, polynomial
+from shuffledp.randomizers.two_levels import lattice
 from shuffledp.randomizers.values import RefusedRows
-from shuffledp.randomizers.wheel import CIRCLE, polynomial
 
 # Inputs of mechanisms whose reports support some of them and others not: each doubles the classes.
 MOST_SUPPORTED = 8
@@ -332,7 +332,7 @@ def _hyperplanes(randomizer: Any, reports: Any, x: int) -> Floats:
     affine = isinstance(randomizer, PIRAPPOR)
     vectors = reports.astype(np.int64) if affine else randomizer.vectors(reports)
     normal = np.tile(randomizer.normals([x])[0], (len(vectors), 1))
-    return randomizer.eps0 * (field.dot(vectors, normal, randomizer.size) == 0)
+    return randomizer.eps0 * (dot(vectors, normal, randomizer.size) == 0)
 
 
 @log_likelihood.register

@@ -1,4 +1,4 @@
-"""Noise on the integers: what discrete Laplace and discrete Gaussian noise share."""
+"""Noise on the integers: discrete Laplace and discrete Gaussian."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.ball.lattice import gaussian_tail, geometric_tail
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.lattice import gaussian_law, gaussian_tail, geometric_law, geometric_tail
 from shuffledp.ball.noises import Noise
-from shuffledp.ball.outputs import rational_ball
-from shuffledp.ball.record import WorstPairs
+from shuffledp.ball.outputs import Law, check_inputs, rational_ball
+from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell
-from shuffledp.mechanism.parameters import Whole
+from shuffledp.mechanism.parameters import LocalEpsilon, Number, Switch, Whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import SymmetricCells, around, draw
 from shuffledp.randomizers.values import RefusedRows, blocks, real_values, whole_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import END_POINTS
+from shuffledp.theorems import END_POINTS, SHIFTED_TRIPLES
 
 # Noise of 890 of these scales is below 2^62.
 _LEAST_RATE = 2.0**-52
@@ -252,3 +253,203 @@ def gaussian_tails(sigma: float, precision: int) -> Sequence[arb]:
             tails.append(total)
         whole_mass = 2 * total - 1
         return [tail / whole_mass for tail in reversed(tails)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteLaplace(LatticeNoise):
+    """Two-sided geometric noise, f(k) = (1 - a)/(1 + a) a^|k|, a = e^{-eps0/top}.
+
+    Added to an integer in 0 .. top. Likelihood ratios are constant below 0 and above top, so
+    clamping reports to 0 .. top loses nothing: the law of the ratios is the same. The blanket has
+    gamma = 2 a^{ceil(top/2)}/(1 + a), times (1 + 1/a)/2 where top is even.
+
+    Clamped, an end stands for everything beyond it, whose mean does not depend on the input (the
+    noise has no memory): the estimator counts a report of 0 as -a/(1 - a), one of top as
+    top + a/(1 - a).
+
+    Parameters
+    ----------
+    top : int
+        The largest input, 1 to 1e9.
+    eps0 : float
+        Local privacy in nats, 1e-9 <= eps0 <= 300; eps0/top for neighbouring integers.
+    clamped : bool
+        Whether reports are clamped to 0 .. top.
+
+    Notes
+    -----
+    Ghosh, Roughgarden, Sundararajan 2009. Reports are int64, drawn with exactly their
+    probabilities.
+    """
+
+    name: ClassVar[str] = "discrete-laplace"
+    summary: ClassVar[str] = "two-sided geometric noise on integers"
+    top: Top
+    eps0: LocalEpsilon
+    clamped: Switch = False
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Outputs up to 0 have the same ratios, and so have those from top on."""
+        return geometric_law(self.top, arb(self.eps0), inputs)
+
+    def line(self, inputs: Sequence[Any]) -> IntegerLine:
+        """Reports beyond the inputs have one ratio: clamping there changes nothing."""
+        check_inputs(inputs, self.top + 1)
+        x0, x1, *others = (arb(x) for x in inputs)
+        noise = IntegerNoise(arb(1), self.top / arb(self.eps0), arb(0), arb(self.top))
+        return IntegerLine(noise, x0, x1, others[0] if others else None)
+
+    def others(self) -> Others:
+        """All shifts that span the range."""
+        return Others("shifts", SHIFTED_TRIPLES, self.worst_pairs().pairs)
+
+    @property
+    def message_bits(self) -> float:
+        """log2 of the number of reports where clamped; 64 for an integer where not."""
+        return math.log2(self.top + 1) if self.clamped else 64.0
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        reports = super()._sample(values, source)
+        return np.clip(reports, 0, self.top) if self.clamped else reports
+
+    @property
+    def rate(self) -> float:
+        """eps0/top = -log a."""
+        return self.eps0 / self.top
+
+    def _beyond(self, distance: int) -> float:
+        """P(K >= distance)."""
+        return math.exp(-self.rate * distance) / (1.0 + math.exp(-self.rate))
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """2a/(1 - a)^2; clamped a/(1 - a)^2 (2 - P(K <= -x) - P(K >= top - x)), largest in between.
+
+        The latter at x = top/2, or next to it.
+        """
+        del frequency
+        unit = self._unit
+        if not self.clamped:
+            return 2.0 * unit
+        middle = self.top // 2
+        return unit * (2.0 - self._beyond(middle) - self._beyond(self.top - middle))
+
+    @property
+    def _unit(self) -> float:
+        """a/(1 - a)^2 = 1/(2 sinh(rate/2))^2; inf where that is no float."""
+        root = 2.0 * math.sinh(0.5 * self.rate)
+        return 1.0 / root / root if root > 0.0 else math.inf
+
+    @property
+    def noise(self) -> GeometricNoise:
+        """Of rate eps0/top."""
+        return GeometricNoise(Fraction(self.eps0) / self.top)
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        if not self.clamped:
+            return self._reports(reports)
+        column = self._reports(reports, low=0.0, high=float(self.top))
+        overshoot = 1.0 / math.expm1(self.rate)
+        column = np.where(column == 0.0, -overshoot, column)
+        return np.where(column == self.top, self.top + overshoot, column)
+
+
+U = UNIT_ROUNDOFF
+_MOST_INTEGERS = 1 << 22
+_SMALLEST_MASS = 1e-300
+
+
+# Largest input up to which label stealing looks at all shifts that may matter: 460 of them.
+_MOST_SHIFTS = 28
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteGaussian(LatticeNoise):
+    """Discrete Gaussian noise, f(k) proportional to e^{-k^2/(2 sigma^2)}, on the integers.
+
+    Added to an integer in 0 .. top. The blanket is the mass function of the farther end point.
+
+    Parameters
+    ----------
+    top : int
+        The largest input.
+    sigma : float
+        Parameter of the law, from 0.01; its standard deviation is slightly below.
+
+    Notes
+    -----
+    Canonne, Kamath, Steinke 2020. At most 4 million integers (top + 75 sigma). Reports are int64,
+    drawn with exactly their probabilities.
+    """
+
+    name: ClassVar[str] = "discrete-gaussian"
+    summary: ClassVar[str] = "discrete Gaussian noise on integers"
+    top: Top
+    sigma: Annotated[float, Number(low=0.01, high=1e6)]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        size = self.top + 2 * farthest(self.sigma) + 1
+        _check.count("integers, top + 75 sigma,", size, high=_MOST_INTEGERS)
+
+    def output_law(self, inputs: Sequence[Any]) -> Law:
+        """Integers one by one, but those that are next to never sent."""
+        return gaussian_law(self.top, arb(self.sigma), inputs)
+
+    def cut_law(self, inputs: Sequence[Any], log_cut: float) -> Law:
+        """Integers one by one, up to the cut."""
+        return gaussian_law(self.top, arb(self.sigma), inputs, log_cut=log_cut)
+
+    def line(self, inputs: Sequence[Any]) -> IntegerLine:
+        """By the tails of the noise."""
+        check_inputs(inputs, self.top + 1)
+        x0, x1, *others = (arb(x) for x in inputs)
+        scale, tails = arb(self.sigma) * arb(2).sqrt(), gaussian_tails(self.sigma, ctx.prec)
+        noise = IntegerNoise(arb(2), scale, arb(0), arb(self.top), tails=tails)
+        return IntegerLine(noise, x0, x1, others[0] if others else None)
+
+    def others(self) -> Others | None:
+        """All shifts that may matter, on few integers."""
+        if self.top > _MOST_SHIFTS:
+            return None
+        return Others("shifts", SHIFTED_TRIPLES, self.worst_pairs().pairs, unbounded=True)
+
+    @property
+    def eps0(self) -> float:
+        """inf: there is no pure local guarantee."""
+        return math.inf
+
+    @property
+    def local_rho(self) -> float:
+        """top^2/(2 sigma^2) (Canonne, Kamath, Steinke 2020, Theorem 4).
+
+        For integers u, v: sum exp(-(A (y-u)^2 - (A-1)(y-v)^2)/(2 sigma^2)) is e^{A (A-1) (u-v)^2 /
+        (2 sigma^2)} times a sum around a shifted centre, which is largest for an integer one.
+        """
+        return 0.5 * (self.top / self.sigma) ** 2 * (1.0 + 16 * U)
+
+    def local_epsilon(self, delta: float) -> float:
+        """The loss at the first k with P(K <= k) > delta: delta(eps) <= P(loss > eps).
+
+        The loss is (top^2 - 2 k top)/(2 sigma^2), which falls in k.
+        """
+        mass = masses(self.sigma)
+        grown = 1.0 + TABLE_ERROR
+        below = np.cumsum(np.append(mass[:0:-1], mass)) * grown
+        k = int(np.searchsorted(below + _SMALLEST_MASS, delta, side="right")) - farthest(self.sigma)
+        loss = self.top * (self.top - 2.0 * k) / (2.0 * self.sigma**2)
+        return max(loss, 0.0) * (1.0 + 16 * U)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """sum k^2 f(k), slightly below sigma^2."""
+        del frequency
+        mass = masses(self.sigma)
+        k = np.arange(mass.size, dtype=np.float64)
+        return 2.0 * math.fsum(k * k * mass)
+
+    @property
+    def noise(self) -> GaussianNoise:
+        """Of this sigma."""
+        return GaussianNoise(self.sigma)
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        return self._reports(reports)

@@ -1,0 +1,429 @@
+"""k-ary randomized response, subset selection, extremal mechanisms: an output hits items or not."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.bits import Bits, Matrix, bits_between
+from shuffledp.ball.record import Others, WorstPairs
+from shuffledp.errors import rejected
+from shuffledp.mechanism.parameters import Domain, Follows, LocalEpsilon, Made, Whole
+from shuffledp.randomizers.base import Reports
+from shuffledp.randomizers.channel import LARGEST_ROWS, all_listed, entries_of
+from shuffledp.randomizers.frequency import (
+    AlikeItems,
+    HitOrMiss,
+    Sizes,
+    UniformOrOwn,
+    histogram,
+    least_spread,
+    occurrences,
+)
+from shuffledp.randomizers.values import refuse_rows, smallest_type
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import LEAST_COMMON, TWO_INPUTS, Theorem
+
+
+class _Response(AlikeItems, UniformOrOwn):
+    """What k-RR and its binary case share: a report is a value, and supports that value alone."""
+
+    @property
+    def sizes(self) -> Sizes:
+        """k outputs, one of which hits an input."""
+        return Sizes(self.items, 1, 0)
+
+    def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], int]:
+        """One output for each input, the value itself; all others hit none."""
+        own = {tuple(x == y for x in inputs): 1 for y in inputs}
+        return {**own, (False,) * len(inputs): self.items - len(inputs)}
+
+    def one_bit(self) -> Bits | None:
+        """Of two values."""
+        return bits_between(self.eps0, 0, 1) if self.items == 2 else None
+
+    def output_matrix(self) -> Matrix:
+        """Itself e^eps0 times as likely as another value."""
+        k = self.items
+
+        def weights() -> list[list[arb]]:
+            grow = arb(self.eps0).exp()
+            return [[grow if x == y else arb(1) for y in range(k)] for x in range(k)]
+
+        return Matrix(k, k, weights, grow=lambda: arb(self.eps0).exp())
+
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """The truth."""
+        del source
+        return values
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        return occurrences(reports, self.items, items)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KRR(_Response):
+    """k-ary randomized response: R_x(y) = (e^eps0 if y = x else 1) / (e^eps0 + k - 1).
+
+    Blanket: uniform, gamma = k / (e^eps0 + k - 1). Reports are values, in the smallest unsigned
+    type.
+
+    Parameters
+    ----------
+    k : int
+        Domain size, 2 <= k <= 1e9; inputs and outputs are 0 .. k-1.
+    eps0 : float
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
+
+    Notes
+    -----
+    Kairouz, Oh, Viswanath 2014; Balle et al. 2019, section 5 (blanket).
+    """
+
+    name: ClassVar[str] = "k-rr"
+    aliases: ClassVar[tuple[str, ...]] = (
+        "grr",
+        "generalized-randomized-response",
+        "randomized-response",
+    )
+    summary: ClassVar[str] = "k-ary randomized response"
+    k: Domain
+    eps0: LocalEpsilon
+
+    @property
+    def items(self) -> int:
+        """k."""
+        return self.k
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinaryRR(_Response):
+    """Binary randomized response: the truth with probability e^eps0 / (e^eps0 + 1).
+
+    Parameters
+    ----------
+    eps0 : float
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
+
+    Notes
+    -----
+    Warner 1965.
+    """
+
+    name: ClassVar[str] = "binary-rr"
+    aliases: ClassVar[tuple[str, ...]] = ("warner", "rr")
+    summary: ClassVar[str] = "binary randomized response (Warner)"
+    pairs_alike: ClassVar[Theorem] = TWO_INPUTS
+    eps0: LocalEpsilon
+
+    @property
+    def items(self) -> int:
+        """2: no and yes."""
+        return 2
+
+
+# Up to here the binomial coefficient is multiplied out: lgamma loses bits for large d.
+_FACTORS = 10_000
+
+
+_SetSize = Annotated[
+    int | None, Follows(Whole(high=lambda m: m.d - 1), lambda m: _best_size(m.d, m.eps0))
+]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SubsetSelection(AlikeItems, UniformOrOwn):
+    """Subset selection: R_x(S) = (e^eps0 if x is in S else 1)/Z for the k-subsets S of d items.
+
+    Z = e^eps0 C(d-1, k-1) + C(d-1, k). The blanket is uniform, gamma = d/(k e^eps0 + d - k).
+    Reports are rows of k items in increasing order, in the smallest unsigned type.
+
+    Parameters
+    ----------
+    d : int
+        Domain size, 2 <= d <= 1e9.
+    eps0 : float
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
+    k : int, optional
+        Size of the subsets, 1 <= k < d; by default the integer with the least variance at
+        frequency 0, next to d/(e^eps0 + 1).
+
+    Notes
+    -----
+    Ye, Barg 2018; Wang et al. 2016. With k = 1 it is k-RR.
+    """
+
+    name: ClassVar[str] = "subset"
+    aliases: ClassVar[tuple[str, ...]] = ("subset-selection",)
+    summary: ClassVar[str] = "subset selection, k of d items"
+    d: Domain
+    eps0: LocalEpsilon
+    k: _SetSize = None
+
+    @property
+    def items(self) -> int:
+        """d."""
+        return self.d
+
+    @property
+    def size(self) -> int:
+        """k."""
+        return 0 if self.k is None else self.k
+
+    @property
+    def sizes(self) -> Sizes:
+        """Subsets in units of C(d, k)/d, those that have an item or two of them."""
+        return _subset_sizes(self.d, self.size)
+
+    @property
+    def letters(self) -> int:
+        """d."""
+        return self.d
+
+    @property
+    def word(self) -> int:  # type: ignore[override]
+        """k."""
+        return self.size
+
+    @property
+    def message_bits(self) -> float:
+        """log2 of the number of subsets, C(d, k)."""
+        small = min(self.size, self.d - self.size)
+        if small <= _FACTORS:
+            return math.fsum(math.log2((self.d - i) / (small - i)) for i in range(small))
+        logs = math.lgamma(self.d + 1) - math.lgamma(small + 1)
+        return (logs - math.lgamma(self.d - small + 1)) / math.log(2.0)
+
+    def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], Fraction]:
+        """Subsets by which of the inputs they have: drawn one by one without replacement."""
+        found = {}
+        for hits in itertools.product((False, True), repeat=len(inputs)):
+            share, left, inside = Fraction(self.d), self.d, self.size
+            for hit in hits:
+                share *= Fraction(inside if hit else left - inside, left)
+                left, inside = left - 1, inside - hit
+            found[hits] = share
+        return found
+
+    # ----------------------------------------------------------------------------- running it
+
+    def _uniform_reports(self, count: int, source: RandomSource) -> Reports:
+        return np.sort(_subsets(self.d, self.size, count, source), axis=1)
+
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """The value and k - 1 of the other d - 1 items: those from the value on are one further."""
+        rest = _subsets(self.d - 1, self.size - 1, len(values), source).astype(np.int64)
+        own = values.astype(np.int64)[:, None]
+        return np.sort(np.concatenate([rest + (rest >= own), own], axis=1), axis=1)
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        rows = super()._checked_reports(reports)
+        bad = np.asarray((rows[:, 1:] <= rows[:, :-1]).any(axis=1))
+        refuse_rows(rows, bad, f"{self.size:,} items in increasing order")
+        return rows
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        return occurrences(reports.ravel(), self.d, items)
+
+
+def _subset_sizes(d: int, k: int) -> Sizes:
+    return Sizes(d, k, Fraction(k * (k - 1), d - 1))
+
+
+def _best_size(d: int, eps0: float) -> int:
+    """The integer next to d/(e^eps0 + 1) with the less variance."""
+    below = min(max(math.floor(d / (math.exp(eps0) + 1.0)), 1), d - 1)
+    return least_spread((below, min(below + 1, d - 1)), lambda k: _subset_sizes(d, k), eps0)
+
+
+def _subsets(d: int, k: int, users: int, source: RandomSource) -> np.ndarray:
+    """Uniform k-subsets of 0 .. d-1, unordered rows.
+
+    Values that occur twice are drawn again until all differ. The procedure treats all items alike,
+    so each set of k is as likely as any other. Of sets with more than half of the items what is
+    drawn is the complement, uniform among the sets of its size: nearly all values would occur
+    twice.
+    """
+    if k == 0:
+        return np.empty((users, 0), dtype=np.uint8)
+    if 2 * k > d:
+        inside = np.ones((users, d), dtype=bool)
+        inside[np.arange(users)[:, None], _subsets(d, d - k, users, source)] = False
+        return np.nonzero(inside)[1].astype(smallest_type(d)).reshape(users, k)
+    rows = source.uniform(d, users * k).reshape(users, k)
+    rows.sort(axis=1)
+    open_ = np.flatnonzero((rows[:, 1:] == rows[:, :-1]).any(axis=1))
+    while open_.size:
+        part = rows[open_]
+        again = np.zeros(part.shape, dtype=bool)
+        again[:, 1:] = part[:, 1:] == part[:, :-1]
+        part[again] = source.uniform(d, int(np.count_nonzero(again)))
+        part.sort(axis=1)
+        rows[open_] = part
+        open_ = open_[(part[:, 1:] == part[:, :-1]).any(axis=1)]
+    return rows
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Extremal(HitOrMiss, UniformOrOwn):
+    """Extremal mechanism: R_x(y) = (e^eps0 if pattern[x][y] = 1 else 1)/Z.
+
+    Z = e^eps0 h + m - h with m outputs, h of them favoured by each input. Mechanisms of this form
+    are optimal for every sublinear utility (an f-divergence or the mutual information), and for two
+    inputs binary randomized response is, at every eps0: its pattern is ((1, 0), (0, 1)). An output
+    that should weigh k times as much as another is given k times. The blanket is 1/Z, but e^eps0/Z
+    on outputs that all inputs favour. Reports are outputs, in the smallest unsigned type.
+
+    Parameters
+    ----------
+    pattern : sequence of sequences of 0 and 1
+        Rows are inputs (2 to 1000), columns outputs; the same number of ones in all rows.
+    eps0 : float
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
+
+    Notes
+    -----
+    Kairouz, Oh, Viswanath 2016 ("staircase" patterns). Frequencies have the simple estimator where
+    each two inputs favour equally many outputs in common, as in any block design.
+    """
+
+    name: ClassVar[str] = "extremal"
+    summary: ClassVar[str] = "extremal mechanism, by its pattern of zeros and ones"
+    pattern: _Pattern
+    eps0: LocalEpsilon
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        matrix = np.array(self.pattern, dtype=bool)
+        matrix.setflags(write=False)
+        object.__setattr__(self, "_matrix", matrix)
+
+    @classmethod
+    def binary(cls, *, inputs: int, subset: ArrayLike, eps0: float) -> Extremal:
+        """The binary mechanism: which side of a subset the input is on, by randomized response.
+
+        Parameters
+        ----------
+        inputs : int
+            Number of inputs.
+        subset : array_like of int
+            Inputs that favour output 1; the others favour output 0.
+        eps0 : float
+            Local privacy in nats.
+        """
+        count = _check.count("inputs", inputs, low=2, high=LARGEST_ROWS)
+        inside = {_check.count("subset", x, low=0, high=count - 1) for x in np.ravel(subset)}
+        if not 0 < len(inside) < count:
+            raise rejected("subset", sorted(inside), "some of the inputs, not all")
+        rows = tuple((0, 1) if x in inside else (1, 0) for x in range(count))
+        return cls(pattern=rows, eps0=eps0)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The pattern, shape (inputs, outputs)."""
+        return self.__dict__["_matrix"]
+
+    @property
+    def items(self) -> int:
+        """Number of inputs."""
+        return len(self.pattern)
+
+    @property
+    def outputs(self) -> int:
+        """m."""
+        return len(self.pattern[0])
+
+    @property
+    def favoured(self) -> int:
+        """h: outputs that an input favours."""
+        return sum(self.pattern[0])
+
+    @property
+    def sizes(self) -> Sizes:
+        """m, h, and how many outputs any two inputs favour in common, if these are equally many."""
+        common = set(self._common()[~np.eye(self.items, dtype=bool)].tolist())
+        both = common.pop() if len(common) == 1 else None
+        return Sizes(self.outputs, self.favoured, None if both == self.favoured else both)
+
+    def _common(self) -> np.ndarray:
+        matrix = self.matrix.astype(np.int64)
+        return matrix @ matrix.T
+
+    # ----------------------------------------------------------------------------- running it
+
+    def _own_reports(self, values: np.ndarray, source: RandomSource) -> Reports:
+        favoured = np.array([np.flatnonzero(row) for row in self.matrix])
+        return favoured[values, source.below(self.favoured, len(values))]
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        counts = self.matrix.astype(np.int64) @ histogram(reports, self.outputs)
+        return counts if items is None else counts[items]
+
+    # -------------------------------------------------------------------------------- its law
+
+    def worst_pairs(self) -> WorstPairs:
+        """A pair that favours as few outputs in common as any; exchanged, the law is the same."""
+        common = self._common()
+        np.fill_diagonal(common, self.favoured + 1)
+        x0, x1 = (int(x) for x in np.unravel_index(int(common.argmin()), common.shape))
+        return WorstPairs(((x0, x1),), LEAST_COMMON)
+
+    def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], int]:
+        """Outputs by which of the inputs they are favoured."""
+        return Counter(tuple(column) for column in self.matrix[list(inputs)].T.tolist())
+
+    def hit_by_all(self) -> int:
+        """Outputs that all inputs favour."""
+        return int(self.matrix.all(axis=0).sum())
+
+    def others(self) -> Others | None:
+        """All inputs, with all ordered pairs: every input gives every output."""
+        return all_listed(self.items, everywhere=True)
+
+    def one_bit(self) -> Bits | None:
+        """Of two outputs, each favoured by somebody."""
+        if self.outputs != 2 or set(self.pattern) != {(0, 1), (1, 0)}:
+            return None
+        low, high = self.pattern.index((1, 0)), self.pattern.index((0, 1))
+        return bits_between(self.eps0, low, high)
+
+    def output_matrix(self) -> Matrix:
+        """e^eps0 where the pattern has a 1."""
+
+        def weights() -> list[list[arb]]:
+            grow = arb(self.eps0).exp()
+            return [[grow if hit else arb(1) for hit in row] for row in self.pattern]
+
+        return Matrix(self.items, self.outputs, weights)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """The pair with the least in common; all others hold each of the inputs, up to 100."""
+        ((x0, x1),) = self.worst_pairs().pairs
+        others = dict.fromkeys([x0, x1, *range(min(self.items, 100))])
+        return tuple((x0, x1, x2) for x2 in others)
+
+
+def _checked_pattern(pattern: Any) -> tuple[tuple[int, ...], ...]:
+    wanted = "rows of zeros and ones, at least 2, with the same number of ones in each"
+    array = entries_of("pattern", pattern, wanted)
+    if not bool(((array == 0.0) | (array == 1.0)).all()):
+        raise rejected("pattern", pattern, wanted)
+    ones = array.sum(axis=1)
+    if not bool((ones == ones[0]).all()):
+        raise rejected("ones in each row of pattern", ones.astype(int).tolist(), "equal numbers")
+    if not 0 < ones[0] < array.shape[1]:
+        raise rejected("ones in each row of pattern", int(ones[0]), "some of the outputs, not all")
+    return tuple(tuple(int(v) for v in row) for row in array)
+
+
+_Pattern = Annotated[tuple[tuple[int, ...], ...], Made(_checked_pattern)]
