@@ -18,7 +18,7 @@ from shuffledp.mechanism.base import (
     mechanism_from_dict,
     mechanism_names,
 )
-from shuffledp.mechanism.parameters import Follows, OneOf, Whole, limits, parameters_of
+from shuffledp.mechanism.parameters import follows, one_of, parameters_of, whole
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 
@@ -62,7 +62,8 @@ RANGES = [
     pytest.param(name, one, key, limit, id=f"{name}-{one.name}-{key}")
     for name in NAMES
     for one in declared(name)
-    for key, limit in limits(one.rule).items()
+    if one.rule is not None
+    for key, limit in one.rule.limits.items()
     if key != "enum"
 ]
 
@@ -106,8 +107,8 @@ def test_what_follows_is_worked_out_anew_and_what_is_given_is_kept():
     one = sd.SubsetSelection(d=20, eps0=1.0)
     other = sd.SubsetSelection(d=20, eps0=1.0, k=int(one.k))
     assert one == other
-    assert Follows(Whole(), lambda m: 3)("k", None, one) == 3
-    assert Follows(Whole(), lambda m: 3)("k", 5, one) == 5
+    assert follows(whole(), lambda m: 3).check("k", None, one) == 3
+    assert follows(whole(), lambda m: 3).check("k", 5, one) == 5
     with pytest.raises(sd.ParameterError, match="k = 20"):
         sd.SubsetSelection(d=20, eps0=1.0, k=20)
 
@@ -128,8 +129,8 @@ def test_a_class_made_elsewhere_declares_its_parameters():
         name: ClassVar[str] = "dice-of-a-test"
         summary: ClassVar[str] = "a die"
         eps0: ClassVar[float] = math.inf
-        sides: Annotated[int, Whole(low=2, high=20)]
-        colour: Annotated[str, OneOf(("red", "white"))] = "red"
+        sides: Annotated[int, whole(low=2, high=20)]
+        colour: Annotated[str, one_of(("red", "white"))] = "red"
 
         def law(self, inputs, *, cells=0):
             raise NotImplementedError
@@ -142,7 +143,7 @@ def test_a_class_made_elsewhere_declares_its_parameters():
 
     sides, colour = parameters_of(Dice)
     assert (sides.kind, sides.required, sides.words) == (int, True, "Of the die.")
-    assert (colour.default, limits(colour.rule)) == ("red", {"enum": ["red", "white"]})
+    assert (colour.default, colour.rule.limits) == ("red", {"enum": ["red", "white"]})
     assert type(Dice(sides=np.int64(6)).sides) is int
     for wrong in ({"sides": 1}, {"sides": 21}, {"sides": 2.5}, {"sides": 6, "colour": "green"}):
         with pytest.raises(sd.ParameterError, match=next(reversed(wrong))):

@@ -20,7 +20,7 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json
 from shuffledp.cli.types import Number, Whole
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.mechanism.parameters import parameters_of
+from shuffledp.mechanism.parameters import limit_of, parameters_of
 from shuffledp.multimessage import MultiMessage
 from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE, AddedNoise
 
@@ -181,7 +181,7 @@ def _accounts(
             value = 1.0 - noise if key == "p" else noise
             return shuffle(source_from_dict(_filled(description, key, value)), **setting)
 
-        high = (0.5 if key == "p" else rule.below(made)) * (1.0 - 1e-9)
+        high = (0.5 if key == "p" else limit_of(rule.high, made)) * (1.0 - 1e-9)
         return coin, {"find": _SMALLEST, "low": _LEAST_COIN, "high": high}
     return (
         lambda value: shuffle(source_from_dict(_filled(description, key, value)), **setting),

@@ -8,7 +8,7 @@ from typing import Any
 
 from shuffledp.accounts.sources import source_class, source_names
 from shuffledp.deployment.model import Deployment
-from shuffledp.mechanism.parameters import Parameter, limits, parameters_of
+from shuffledp.mechanism.parameters import Parameter, parameters_of
 from shuffledp.randomizers import Randomizer
 
 
@@ -40,7 +40,10 @@ def _table_schema(name: str) -> dict[str, Any]:
 
 def _schema_of(parameter: Parameter) -> dict[str, Any]:
     """Kind, range and words of a parameter."""
-    found = {**_kind_schema(parameter.kind), **limits(parameter.rule)}
+    found = {
+        **_kind_schema(parameter.kind),
+        **({} if parameter.rule is None else parameter.rule.limits),
+    }
     return found | ({"description": parameter.words} if parameter.words else {})
 
 

@@ -60,7 +60,7 @@ class Mechanism(Definition, Described, ABC):
         """Check the parameters by their rules, in their order, and keep what these return."""
         for name, _, _, rule, _ in parameters_of(type(self)):
             if rule is not None:
-                object.__setattr__(self, name, rule(name, getattr(self, name), self))
+                object.__setattr__(self, name, rule.check(name, getattr(self, name), self))
 
     @property
     def relation(self) -> Relation:

@@ -1,6 +1,6 @@
 """Parameters, declared where a class annotates its fields: kind, range, default and help.
 
-    k: Annotated[int, Whole(low=2, high=1000)]
+    k: Annotated[int, whole(low=2, high=1000)]
 
 (A rule with a function that uses names of its module is given a name of its own, outside the class:
 in the class annotations are texts, which are evaluated where these names are not known.)
@@ -16,9 +16,9 @@ import inspect
 import math
 import re
 import typing
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
 
 from shuffledp import _check
 from shuffledp.errors import rejected
@@ -28,169 +28,124 @@ from shuffledp.values.described import DerivedFloat, DerivedInt, given
 Limit = float | Callable[[Any], float]
 
 
-class Rule(Protocol):
-    """What a parameter may be."""
+@dataclass(frozen=True)
+class Rule:
+    """What a parameter may be.
 
-    def __call__(self, name: str, value: Any, mechanism: Any) -> Any:
-        """The value as it is kept, or ParameterError.
+    Attributes
+    ----------
+    check : callable
+        (name, value, mechanism) -> the value as it is kept, or ParameterError. The mechanism is the
+        one whose parameter it is; those declared before are checked already.
+    limits : mapping
+        What JSON Schema can say of it: limits that follow from nothing else, and words.
+    high : Limit
+        The upper limit of a probability.
+    """
 
-        Parameters
-        ----------
-        name : str
-            The parameter.
-        value : Any
-            What was given.
-        mechanism : Mechanism
-            Whose parameter it is; those declared before are checked already.
-        """
-        ...
+    check: Callable[[str, Any, Any], Any]
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    high: Limit = math.inf
 
 
-def _limit(limit: Limit, mechanism: Any) -> float:
+def limit_of(limit: Limit, mechanism: Any) -> float:
+    """The number that a limit of a parameter of this mechanism is."""
     return limit(mechanism) if callable(limit) else limit
 
 
-@dataclass(frozen=True)
-class Whole:
-    """A whole number in [low, high]."""
-
-    low: Limit = 1
-    high: Limit = _check.LARGEST_COUNT
-
-    def __call__(self, name: str, value: Any, mechanism: Any) -> int:
-        """The number as an int."""
-        low, high = (int(_limit(limit, mechanism)) for limit in (self.low, self.high))
-        return _check.count(name, value, low=low, high=high)
+def _limits(**given: Limit) -> dict[str, Any]:
+    return {key: v for key, v in given.items() if not callable(v) and math.isfinite(v)}
 
 
-@dataclass(frozen=True)
-class Number:
-    """A finite number in [low, high]."""
+def whole(low: Limit = 1, high: Limit = _check.LARGEST_COUNT) -> Rule:
+    """A whole number in [low, high], as an int."""
 
-    low: Limit = -math.inf
-    high: Limit = math.inf
+    def check(name: str, value: Any, mechanism: Any) -> int:
+        first, last = (int(limit_of(limit, mechanism)) for limit in (low, high))
+        return _check.count(name, value, low=first, high=last)
 
-    def __call__(self, name: str, value: Any, mechanism: Any) -> float:
-        """The number as a float."""
-        low, high = (_limit(limit, mechanism) for limit in (self.low, self.high))
-        return _check.real(name, value, low=low, high=high)
+    return Rule(check, _limits(minimum=low, maximum=high))
 
 
-@dataclass(frozen=True)
-class Positive:
-    """A finite number in (0, high]."""
+def number(low: Limit = -math.inf, high: Limit = math.inf) -> Rule:
+    """A finite number in [low, high], as a float."""
 
-    high: Limit = math.inf
+    def check(name: str, value: Any, mechanism: Any) -> float:
+        first, last = (limit_of(limit, mechanism) for limit in (low, high))
+        return _check.real(name, value, low=first, high=last)
 
-    def __call__(self, name: str, value: Any, mechanism: Any) -> float:
-        """The number as a float."""
-        return _check.positive(name, value, high=_limit(self.high, mechanism))
+    return Rule(check, _limits(minimum=low, maximum=high))
 
 
-@dataclass(frozen=True)
-class Above:
+def positive(high: Limit = math.inf) -> Rule:
+    """A finite number in (0, high], as a float."""
+
+    def check(name: str, value: Any, mechanism: Any) -> float:
+        return _check.positive(name, value, high=limit_of(high, mechanism))
+
+    return Rule(check, _limits(exclusiveMinimum=0, maximum=high))
+
+
+def above(other: str, rule: Rule) -> Rule:
     """A number as ``rule`` has it, above another parameter."""
 
-    other: str
-    rule: Rule
-
-    def __call__(self, name: str, value: Any, mechanism: Any) -> float:
-        """The number as a float."""
-        found = self.rule(name, value, mechanism)
-        low = getattr(mechanism, self.other)
+    def check(name: str, value: Any, mechanism: Any) -> float:
+        found = rule.check(name, value, mechanism)
+        low = getattr(mechanism, other)
         if not low < found:
-            raise rejected(name, found, f"a number above {self.other} = {low:g}")
+            raise rejected(name, found, f"a number above {other} = {low:g}")
         return found
 
-
-@dataclass(frozen=True)
-class Flag:
-    """True or False."""
-
-    def __call__(self, name: str, value: Any, mechanism: Any) -> bool:
-        """The flag."""
-        del mechanism
-        if not isinstance(value, bool):
-            raise rejected(name, value, "True or False")
-        return value
+    return Rule(check, rule.limits)
 
 
-@dataclass(frozen=True)
-class OneOf:
+def one_of(words: tuple[str, ...]) -> Rule:
     """One of some words."""
-
-    words: tuple[str, ...]
-
-    def __call__(self, name: str, value: Any, mechanism: Any) -> str:
-        """The word."""
-        del mechanism
-        return _check.choice(name, value, self.words)
+    return Rule(lambda name, value, _: _check.choice(name, value, words), {"enum": list(words)})
 
 
-@dataclass(frozen=True)
-class Made:
+def converted(convert: Callable[[Any], Any]) -> Rule:
     """What ``convert`` makes of it, or refuses."""
-
-    convert: Callable[[Any], Any]
-
-    def __call__(self, name: str, value: Any, mechanism: Any) -> Any:
-        """The converted value."""
-        del name, mechanism
-        return self.convert(value)
+    return Rule(lambda _name, value, _mechanism: convert(value))
 
 
-@dataclass(frozen=True)
-class OrNone:
+def or_none(rule: Rule) -> Rule:
     """As ``rule`` has it, or None."""
 
-    rule: Rule
+    def check(name: str, value: Any, mechanism: Any) -> Any:
+        return None if value is None else rule.check(name, value, mechanism)
 
-    def __call__(self, name: str, value: Any, mechanism: Any) -> Any:
-        """The value, or None."""
-        return None if value is None else self.rule(name, value, mechanism)
+    return Rule(check, rule.limits)
 
 
-@dataclass(frozen=True)
-class Follows:
-    """As ``rule`` has it; where it is not given, it follows from parameters declared before."""
+def follows(rule: Rule, default: Callable[[Any], float]) -> Rule:
+    """As ``rule`` has it; where it is not given, it follows from parameters declared before.
 
-    rule: Rule
-    default: Callable[[Any], float]
+    Of a type that tells whether it was given.
+    """
 
-    def __call__(self, name: str, value: Any, mechanism: Any) -> float:
-        """The number, of a type that tells whether it was given."""
+    def check(name: str, value: Any, mechanism: Any) -> float:
         if given(value):
-            return self.rule(name, value, mechanism)
-        found = self.default(mechanism)
+            return rule.check(name, value, mechanism)
+        found = default(mechanism)
         return DerivedInt(found) if isinstance(found, int) else DerivedFloat(found)
 
+    return Rule(check, rule.limits)
 
-Domain = Annotated[int, Whole(low=2, high=_check.LARGEST_DOMAIN)]
-LocalEpsilon = Annotated[float, Number(low=_check.SMALLEST_EPS0, high=_check.LARGEST_EPS0)]
-Switch = Annotated[bool, Flag()]
+
+def _flag(name: str, value: Any, _mechanism: Any) -> bool:
+    if not isinstance(value, bool):
+        raise rejected(name, value, "True or False")
+    return value
+
+
+Domain = Annotated[int, whole(low=2, high=_check.LARGEST_DOMAIN)]
+LocalEpsilon = Annotated[float, number(low=_check.SMALLEST_EPS0, high=_check.LARGEST_EPS0)]
+Switch = Annotated[bool, Rule(_flag)]
 # Squares of lengths, and their products, stay among the floats.
-_FAR = Number(low=-1e100, high=1e100)
+_FAR = number(low=-1e100, high=1e100)
 IntervalLow = Annotated[float, _FAR]
-IntervalHigh = Annotated[float, Above("low", _FAR)]
-
-
-def limits(rule: Rule | None) -> dict[str, Any]:
-    """What JSON Schema can say of a rule: limits that follow from nothing else, and words.
-
-    Parameters
-    ----------
-    rule : Rule or None
-        What a parameter may be.
-    """
-    if isinstance(rule, OneOf):
-        return {"enum": list(rule.words)}
-    if isinstance(rule, Positive):
-        found: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": rule.high}
-    elif isinstance(rule, Whole | Number):
-        found = {"minimum": rule.low, "maximum": rule.high}
-    else:
-        return limits(rule.rule) if isinstance(rule, Above | OrNone | Follows) else {}
-    return {key: v for key, v in found.items() if not callable(v) and math.isfinite(v)}
+IntervalHigh = Annotated[float, above("low", _FAR)]
 
 
 class Parameter(NamedTuple):

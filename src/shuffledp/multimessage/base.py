@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,7 +28,7 @@ from shuffledp.mechanism.base import (
     mechanism_from_dict,
     mechanism_names,
 )
-from shuffledp.mechanism.parameters import Positive
+from shuffledp.mechanism.parameters import Limit, Rule, limit_of, positive
 from shuffledp.randomizers.frequency import Support
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statements import say
@@ -341,21 +341,18 @@ def word_of(p: float) -> int:
     return max(round(p * UNIT), 1)
 
 
-@dataclass(frozen=True)
-class Chance(Positive):
+def chance(high: Limit) -> Rule:
     """A probability in (0, high); so is the multiple of 2^-64 next to it, which is meant."""
+    rule = positive(high)
 
-    def below(self, mechanism: Any) -> float:
-        """The upper limit."""
-        return self.high(mechanism) if callable(self.high) else self.high
-
-    def __call__(self, name: str, value: Any, mechanism: Any) -> float:
-        """The number as a float."""
-        p = super().__call__(name, value, mechanism)
-        high = self.below(mechanism)
-        if not word_of(p) < high * UNIT:
-            raise rejected(name, value, f"a number > 0 and < {high:g}")
+    def check(name: str, value: Any, mechanism: Any) -> float:
+        p = rule.check(name, value, mechanism)
+        most = limit_of(high, mechanism)
+        if not word_of(p) < most * UNIT:
+            raise rejected(name, value, f"a number > 0 and < {most:g}")
         return p
+
+    return Rule(check, rule.limits, high)
 
 
 def digits(word: int) -> bytes:

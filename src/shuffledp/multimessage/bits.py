@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.ball.record import Rows
-from shuffledp.mechanism.parameters import Whole
+from shuffledp.mechanism.parameters import whole
 from shuffledp.multimessage.base import (
     IN_CLEAR,
     UNIT,
-    Chance,
     Messages,
     MultiMessage,
+    chance,
     digits,
     word_of,
 )
@@ -116,7 +116,7 @@ class BalcerCheu(_Bits):
 
     name: ClassVar[str] = "balcer-cheu"
     summary: ClassVar[str] = "a bit and one biased blanket bit (Balcer, Cheu 2020)"
-    p: Annotated[float, Chance(high=1.0)]
+    p: Annotated[float, chance(high=1.0)]
 
     @property
     def _word(self) -> int:
@@ -147,7 +147,7 @@ class BalcerEtAl(_Bits):
 
     name: ClassVar[str] = "balcer-et-al"
     summary: ClassVar[str] = "a bit and fair blanket bits (Balcer et al. 2021)"
-    blankets: Annotated[int, Whole()]
+    blankets: Annotated[int, whole()]
 
     @property
     def blankets_per_user(self) -> int:

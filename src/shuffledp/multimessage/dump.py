@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from shuffledp.ball.record import Rows
 from shuffledp.errors import rejected
-from shuffledp.mechanism.parameters import Domain, Positive, Whole
+from shuffledp.mechanism.parameters import Domain, positive, whole
 from shuffledp.multimessage.base import (
     IN_CLEAR,
     UNIT,
-    Chance,
     MessagePair,
     Messages,
     MultiMessage,
+    chance,
     digits,
     word_of,
 )
@@ -29,15 +29,15 @@ from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Step
 from shuffledp.statistics.estimates import Aggregate
 
-Rate = Annotated[float, Positive(high=1.0)]
-_Flip = Annotated[float, Chance(high=lambda m: 1.0 - 1.0 / m.d)]
+Rate = Annotated[float, positive(high=1.0)]
+_Flip = Annotated[float, chance(high=lambda m: 1.0 - 1.0 / m.d)]
 
 
 class UniformBlankets(MultiMessage):
     """Blanket messages uniform on 0 .. d-1, each sent with a rate; counts of messages."""
 
     d: Domain
-    blankets: Annotated[int, Whole()]
+    blankets: Annotated[int, whole()]
     rate: float
 
     @property
@@ -115,7 +115,7 @@ class PureDUMP(_Dump):
     summary: ClassVar[str] = "the value and uniform dummies (DUMP)"
     exact: ClassVar[bool] = True
     d: Domain
-    blankets: Annotated[int, Whole()]
+    blankets: Annotated[int, whole()]
     rate: Rate = 1.0
 
     def _rows(self) -> Rows:
@@ -164,7 +164,7 @@ class MixDUMP(_Dump):
     exact: ClassVar[bool] = False
     d: Domain
     f: _Flip
-    blankets: Annotated[int, Whole()]
+    blankets: Annotated[int, whole()]
     rate: Rate = 1.0
 
     @property
@@ -241,8 +241,8 @@ class BallsIntoBins(UniformBlankets):
     summary: ClassVar[str] = "a ball into a special bin and uniform balls"
     exact: ClassVar[bool] = True
     d: Domain
-    s: Annotated[int, Whole()]
-    blankets: Annotated[int, Whole()]
+    s: Annotated[int, whole()]
+    blankets: Annotated[int, whole()]
     rate: Rate = 1.0
 
     def __post_init__(self) -> None:

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.ball.record import Rows
-from shuffledp.mechanism.parameters import Domain, Whole
+from shuffledp.mechanism.parameters import Domain, whole
 from shuffledp.multimessage.base import (
     UNIT,
-    Chance,
     MessagePair,
     Messages,
     MultiMessage,
+    chance,
     digits,
     word_of,
 )
@@ -59,8 +59,8 @@ class CheuZhilyaev(MultiMessage):
     summary: ClassVar[str] = "flipped one-hot vectors among flipped zero vectors (fake users)"
     exact: ClassVar[bool] = False
     d: Domain
-    f: Annotated[float, Chance(high=0.5)]
-    blankets: Annotated[int, Whole()]
+    f: Annotated[float, chance(high=0.5)]
+    blankets: Annotated[int, whole()]
 
     @property
     def _flip(self) -> Fraction:

@@ -28,12 +28,12 @@ from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.parameters import (
-    Follows,
     IntervalHigh,
     IntervalLow,
     LocalEpsilon,
-    Number,
-    Positive,
+    follows,
+    number,
+    positive,
 )
 from shuffledp.neighbours import REPLACEMENT, Relation, within
 from shuffledp.randomizers.base import Input, Reports
@@ -66,7 +66,7 @@ class _BoundedLaplace(OnInterval):
     eps0: LocalEpsilon
     low: IntervalLow = 0.0
     high: IntervalHigh = 1.0
-    margin: Annotated[float, Number(low=0.0, high=1e100)] = 0.0
+    margin: Annotated[float, number(low=0.0, high=1e100)] = 0.0
 
     @property
     def scale(self) -> float:
@@ -349,11 +349,11 @@ class MetricLaplace(IntervalNoise):
     in_files: ClassVar[bool] = False
     name: ClassVar[str] = "metric-laplace"
     summary: ClassVar[str] = "Laplace noise on an interval, neighbours up to a distance apart"
-    scale: Annotated[float, Positive(high=1e100)]
+    scale: Annotated[float, positive(high=1e100)]
     low: IntervalLow = 0.0
     high: IntervalHigh = 1.0
     distance: Annotated[
-        float | None, Follows(Positive(high=lambda m: m.high - m.low), lambda m: m.high - m.low)
+        float | None, follows(positive(high=lambda m: m.high - m.low), lambda m: m.high - m.low)
     ] = None
 
     def __post_init__(self) -> None:

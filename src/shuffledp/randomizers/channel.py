@@ -21,7 +21,7 @@ from shuffledp.ball.bits import Bit, Bits, Matrix
 from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
-from shuffledp.mechanism.parameters import Switch
+from shuffledp.mechanism.parameters import Rule, Switch
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted, histogram
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
@@ -364,32 +364,28 @@ def _whole(entry: float) -> int:
 _TRIED = 12
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """A matrix of probabilities whose rows sum to one, or are divided by their sums."""
-
-    def __call__(self, name: str, value: Any, mechanism: Any) -> tuple[tuple[float, ...], ...]:
-        """The rows."""
-        wanted = "a matrix of probabilities >= 0 with at least 2 rows, each summing to one"
-        array = entries_of(name, value, wanted)
-        for x, row in enumerate(array):
-            if not bool(np.all(np.isfinite(row) & (row >= 0.0))):
-                raise rejected(f"{name} row {x}", row.tolist(), "finite probabilities >= 0")
-        sums = [math.fsum(row) for row in array]
-        columns = [math.fsum(column) for column in array.T]
-        wrong = next((x for x, one in enumerate(sums) if not abs(one - 1.0) <= _ROW_SLACK), None)
-        if wrong is None:
-            return tuple(map(tuple, array.tolist()))
-        if all(abs(one - 1.0) <= _ROW_SLACK for one in columns):
-            wanted = "1 (within 1e-9): columns sum to one, so transpose it: rows are inputs"
-            raise rejected(f"sum of {name} row {wrong}", sums[wrong], wanted)
-        if mechanism.normalize is not True:
-            wanted = "1 (within 1e-9), or normalize=True to divide each row by its sum"
-            raise rejected(f"sum of {name} row {wrong}", sums[wrong], wanted)
-        for x, one in enumerate(sums):
-            if not 0.0 < one < math.inf:
-                raise rejected(f"sum of {name} row {x}", one, "a finite number above 0")
-        return tuple(map(tuple, (array / np.array(sums)[:, None]).tolist()))
+def _rows(name: str, value: Any, mechanism: Any) -> tuple[tuple[float, ...], ...]:
+    """Rows of a matrix of probabilities that sum to one, or are divided by their sums."""
+    wanted = "a matrix of probabilities >= 0 with at least 2 rows, each summing to one"
+    array = entries_of(name, value, wanted)
+    for x, row in enumerate(array):
+        if not bool(np.all(np.isfinite(row) & (row >= 0.0))):
+            raise rejected(f"{name} row {x}", row.tolist(), "finite probabilities >= 0")
+    sums = [math.fsum(row) for row in array]
+    columns = [math.fsum(column) for column in array.T]
+    wrong = next((x for x, one in enumerate(sums) if not abs(one - 1.0) <= _ROW_SLACK), None)
+    if wrong is None:
+        return tuple(map(tuple, array.tolist()))
+    if all(abs(one - 1.0) <= _ROW_SLACK for one in columns):
+        wanted = "1 (within 1e-9): columns sum to one, so transpose it: rows are inputs"
+        raise rejected(f"sum of {name} row {wrong}", sums[wrong], wanted)
+    if mechanism.normalize is not True:
+        wanted = "1 (within 1e-9), or normalize=True to divide each row by its sum"
+        raise rejected(f"sum of {name} row {wrong}", sums[wrong], wanted)
+    for x, one in enumerate(sums):
+        if not 0.0 < one < math.inf:
+            raise rejected(f"sum of {name} row {x}", one, "a finite number above 0")
+    return tuple(map(tuple, (array / np.array(sums)[:, None]).tolist()))
 
 
 def entries_of(name: str, value: Any, wanted: str) -> Array:
@@ -406,4 +402,4 @@ def entries_of(name: str, value: Any, wanted: str) -> Array:
     return array
 
 
-_Matrix = Annotated[tuple[tuple[float, ...], ...], _Rows()]
+_Matrix = Annotated[tuple[tuple[float, ...], ...], Rule(_rows)]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.mechanism.parameters import Made
+from shuffledp.mechanism.parameters import converted
 from shuffledp.randomizers.base import Input, Randomizer, randomizer_from_dict
 from shuffledp.theorems import JOINT_PAIRS
 
@@ -361,4 +361,4 @@ def unpacked(reports: Any, count: int, *, choice: bool = False) -> list[np.ndarr
     return [column[name] for name in names]
 
 
-PartsOf = Annotated[tuple[Randomizer, ...], Made(checked_parts)]
+PartsOf = Annotated[tuple[Randomizer, ...], converted(checked_parts)]

@@ -17,7 +17,7 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.bounds.continuous import Cells
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.kernel.cells import Cell, Corner
-from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, Whole
+from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, whole
 from shuffledp.randomizers.base import Input, Reports
 from shuffledp.randomizers.means import Floats, OnInterval
 from shuffledp.randomizers.noise import to_lattice
@@ -96,7 +96,7 @@ class Density(OnInterval, listed=False):
     outputs: tuple[float, float]
     low: IntervalLow = 0.0
     high: IntervalHigh = 1.0
-    points: Annotated[int, Whole(low=2, high=9)] = 3
+    points: Annotated[int, whole(low=2, high=9)] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Coordinate
-from shuffledp.mechanism.parameters import Domain, LocalEpsilon, Number, Whole
+from shuffledp.mechanism.parameters import Domain, LocalEpsilon, number, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
     AlikeItems,
@@ -218,7 +218,7 @@ class LocalHash(AlikeItems, UniformOrOwn):
     # No worse than under a uniformly random function.
     pairs_alike: ClassVar[Theorem] = HASHED_PAIRS
     domain: Domain
-    l: Annotated[int, Whole(low=2)]
+    l: Annotated[int, whole(low=2)]
     eps0: LocalEpsilon
 
     @property
@@ -337,7 +337,7 @@ class OLH(LocalHash):
     name: ClassVar[str] = "olh"
     summary: ClassVar[str] = "optimized local hashing"
     l: int = field(init=False, repr=False)
-    eps0: Annotated[float, Number(low=_check.SMALLEST_EPS0, high=30.0)]
+    eps0: Annotated[float, number(low=_check.SMALLEST_EPS0, high=30.0)]
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.ball.record import WorstPairs
-from shuffledp.mechanism.parameters import Domain, LocalEpsilon, Whole
+from shuffledp.mechanism.parameters import Domain, LocalEpsilon, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
     HitOrMiss,
@@ -112,7 +112,7 @@ class HadamardResponse(HitOrMiss, UniformOrOwn):
     summary: ClassVar[str] = "Hadamard response, in B blocks"
     domain: Domain
     eps0: LocalEpsilon
-    blocks: Annotated[int, Whole(high=lambda m: m.domain)] = 1
+    blocks: Annotated[int, whole(high=lambda m: m.domain)] = 1
 
     @property
     def half_block(self) -> int:

@@ -17,7 +17,7 @@ from shuffledp.ball.outputs import Law, check_inputs
 from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism.base import mechanism_class
-from shuffledp.mechanism.parameters import LocalEpsilon, OneOf, Whole, parameters_of
+from shuffledp.mechanism.parameters import LocalEpsilon, one_of, parameters_of, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.composed import Options
 from shuffledp.randomizers.frequency import FrequencyRandomizer
@@ -166,10 +166,10 @@ class Hierarchy(Mixture):
 
     name: ClassVar[str] = "hierarchy"
     summary: ClassVar[str] = "range queries by a tree, each user at one level"
-    domain: Annotated[int, Whole(low=2, high=_LARGEST_DOMAIN)]
+    domain: Annotated[int, whole(low=2, high=_LARGEST_DOMAIN)]
     eps0: LocalEpsilon
-    branching: Annotated[int, Whole(low=2)] = 4
-    base: Annotated[str, OneOf(BASES)] = "oue"
+    branching: Annotated[int, whole(low=2)] = 4
+    base: Annotated[str, one_of(BASES)] = "oue"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -23,7 +23,7 @@ from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell
-from shuffledp.mechanism.parameters import LocalEpsilon, Number, Switch, Whole
+from shuffledp.mechanism.parameters import LocalEpsilon, Switch, number, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import SymmetricCells, around, draw
@@ -43,7 +43,7 @@ _DEVIATIONS = 30.0
 _MOST = 1_000_000
 # Bits beyond the working precision: a million steps of a recurrence lose 40.
 _MORE = 48
-Top = Annotated[int, Whole(high=_check.LARGEST_DOMAIN)]
+Top = Annotated[int, whole(high=_check.LARGEST_DOMAIN)]
 
 
 class LatticeNoise(MeanRandomizer):
@@ -384,7 +384,7 @@ class DiscreteGaussian(LatticeNoise):
     name: ClassVar[str] = "discrete-gaussian"
     summary: ClassVar[str] = "discrete Gaussian noise on integers"
     top: Top
-    sigma: Annotated[float, Number(low=0.01, high=1e6)]
+    sigma: Annotated[float, number(low=0.01, high=1e6)]
 
     def __post_init__(self) -> None:
         super().__post_init__()

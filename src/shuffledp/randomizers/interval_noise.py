@@ -21,13 +21,13 @@ from shuffledp.ball.noises import Noise, gaussian_noise, generalized_noise, lapl
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.mechanism.parameters import (
-    Follows,
     IntervalHigh,
     IntervalLow,
     LocalEpsilon,
-    Number,
-    Positive,
     Switch,
+    follows,
+    number,
+    positive,
 )
 from shuffledp.randomizers.noise import MILLS, Floats, IntervalNoise, gamma_power, scales_between
 from shuffledp.randomizers.values import real_values
@@ -148,7 +148,7 @@ class Gaussian(IntervalNoise):
 
     name: ClassVar[str] = "gaussian"
     summary: ClassVar[str] = "Gaussian noise on an interval"
-    sigma: Annotated[float, Positive(high=1e100)]
+    sigma: Annotated[float, positive(high=1e100)]
     low: IntervalLow = 0.0
     high: IntervalHigh = 1.0
 
@@ -239,8 +239,8 @@ class GeneralizedGaussian(IntervalNoise):
 
     name: ClassVar[str] = "generalized-gaussian"
     summary: ClassVar[str] = "noise with density exp(-|z/scale|^shape) on an interval"
-    shape: Annotated[float, Number(low=_LEAST_SHAPE, high=_LARGEST_SHAPE)]
-    scale: Annotated[float, Positive(high=1e100)]
+    shape: Annotated[float, number(low=_LEAST_SHAPE, high=_LARGEST_SHAPE)]
+    scale: Annotated[float, positive(high=1e100)]
     low: IntervalLow = 0.0
     high: IntervalHigh = 1.0
 
@@ -360,8 +360,8 @@ _NARROWEST = 2.0**-10
 
 _Width = Annotated[
     float | None,
-    Follows(
-        Number(low=_LEAST_WIDTH, high=1.0 - 1e-9), lambda m: 1.0 / (1.0 + math.exp(0.5 * m.eps0))
+    follows(
+        number(low=_LEAST_WIDTH, high=1.0 - 1e-9), lambda m: 1.0 / (1.0 + math.exp(0.5 * m.eps0))
     ),
 ]
 

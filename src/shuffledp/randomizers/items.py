@@ -18,7 +18,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, Matrix, bits_between
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import rejected
-from shuffledp.mechanism.parameters import Domain, Follows, LocalEpsilon, Made, Whole
+from shuffledp.mechanism.parameters import Domain, LocalEpsilon, converted, follows, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.channel import LARGEST_ROWS, all_listed, entries_of
 from shuffledp.randomizers.frequency import (
@@ -137,7 +137,7 @@ _FACTORS = 10_000
 
 
 _SetSize = Annotated[
-    int | None, Follows(Whole(high=lambda m: m.d - 1), lambda m: _best_size(m.d, m.eps0))
+    int | None, follows(whole(high=lambda m: m.d - 1), lambda m: _best_size(m.d, m.eps0))
 ]
 
 
@@ -426,4 +426,4 @@ def _checked_pattern(pattern: Any) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(v) for v in row) for row in array)
 
 
-_Pattern = Annotated[tuple[tuple[int, ...], ...], Made(_checked_pattern)]
+_Pattern = Annotated[tuple[tuple[int, ...], ...], converted(_checked_pattern)]

@@ -18,7 +18,7 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law, OutputClass, rational_ball
 from shuffledp.ball.record import Definition, Masses, Others, Pair, Parts
 from shuffledp.errors import NotCertified
-from shuffledp.mechanism.parameters import OrNone, Whole
+from shuffledp.mechanism.parameters import or_none, whole
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.composed import PartsRandomizer
@@ -254,7 +254,7 @@ class Joint(PartsRandomizer):
     name: ClassVar[str] = "joint"
     summary: ClassVar[str] = "several mechanisms on several attributes, in one report"
     randomizers: composed.PartsOf
-    hamming: Annotated[int | None, OrNone(Whole(high=lambda m: len(m.randomizers)))] = field(
+    hamming: Annotated[int | None, or_none(whole(high=lambda m: len(m.randomizers)))] = field(
         default=None, kw_only=True
     )
 

@@ -21,7 +21,7 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.bounds.continuous import Cells
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner
-from shuffledp.mechanism.parameters import Follows, Number, Positive, Whole
+from shuffledp.mechanism.parameters import follows, number, positive, whole
 from shuffledp.neighbours import REPLACEMENT, Relation, within
 from shuffledp.randomizers.base import Input, Reports
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -96,13 +96,13 @@ class LaplaceBall(MeanRandomizer):
     in_files: ClassVar[bool] = False
     name: ClassVar[str] = "laplace-ball"
     summary: ClassVar[str] = "Laplace noise for vectors in a ball, neighbours at a distance"
-    d: Annotated[int, Whole(low=2, high=_LARGEST_DIMENSION)]
-    scale: Annotated[float, Positive(high=1e100)]
-    radius: Annotated[float, Positive(high=1e100)] = 1.0
+    d: Annotated[int, whole(low=2, high=_LARGEST_DIMENSION)]
+    scale: Annotated[float, positive(high=1e100)]
+    radius: Annotated[float, positive(high=1e100)] = 1.0
     distance: Annotated[
         float | None,
-        Follows(
-            Number(low=lambda m: 1e-6 * m.scale, high=lambda m: 2.0 * m.radius),
+        follows(
+            number(low=lambda m: 1e-6 * m.scale, high=lambda m: 2.0 * m.radius),
             lambda m: 2.0 * m.radius,
         ),
     ] = None

@@ -16,7 +16,7 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.record import Masses, Others, Parts, WorstPairs
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.mechanism.parameters import Made, Positive
+from shuffledp.mechanism.parameters import converted, positive
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import Randomizer, Reports
@@ -362,8 +362,8 @@ class PoissonSubsample(Mixture):
     may_be_absent: ClassVar[bool] = True
     name: ClassVar[str] = "poisson-subsample"
     summary: ClassVar[str] = "a mechanism run with some probability, else an empty message"
-    randomizer: Annotated[Randomizer, Made(composed.checked_part)]
-    rate: Annotated[float, Positive(high=1.0)] = field(kw_only=True)
+    randomizer: Annotated[Randomizer, converted(composed.checked_part)]
+    rate: Annotated[float, positive(high=1.0)] = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,7 +16,7 @@ from shuffledp.arithmetic.balls import arb, fmpq, fmpq_mat
 from shuffledp.ball.outputs import Favours, Law, check_inputs, flags, rational_ball, two_levels
 from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import rejected
-from shuffledp.mechanism.parameters import LocalEpsilon, Switch, Whole
+from shuffledp.mechanism.parameters import LocalEpsilon, Switch, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
     SETS,
@@ -33,7 +33,7 @@ from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP
 _LARGEST_SET = 10**6
 
 
-_SetSize = Annotated[int, Whole(high=lambda m: min(m.domain, _LARGEST_SET))]
+_SetSize = Annotated[int, whole(high=lambda m: min(m.domain, _LARGEST_SET))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class PCKVGRR(UniformOrOwn):
     task: ClassVar[str] = SETS
     name: ClassVar[str] = "pckv-grr"
     summary: ClassVar[str] = "key-value pairs, one of s, by k-RR (PCKV-GRR)"
-    domain: Annotated[int, Whole(high=10**8)]
+    domain: Annotated[int, whole(high=10**8)]
     s: _SetSize
     eps0: LocalEpsilon
     padding: Switch = False

@@ -18,7 +18,7 @@ from shuffledp.ball.caps import orthogonal_overlap
 from shuffledp.ball.outputs import Favours, Law, check_inputs, flags, rational_ball, two_levels
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified
-from shuffledp.mechanism.parameters import LocalEpsilon, Number, Whole
+from shuffledp.mechanism.parameters import LocalEpsilon, number, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -66,8 +66,8 @@ class PrivUnit(MeanRandomizer):
     task: ClassVar[str] = "Means of vectors"
     name: ClassVar[str] = "privunit"
     summary: ClassVar[str] = "PrivUnit: unit vectors, from a cap or its complement"
-    d: Annotated[int, Whole(low=2, high=10**6)]
-    c: Annotated[float, Number(low=1e-100, high=1.0 - 1e-9)]
+    d: Annotated[int, whole(low=2, high=10**6)]
+    c: Annotated[float, number(low=1e-100, high=1.0 - 1e-9)]
     eps0: LocalEpsilon
 
     @classmethod

@@ -25,7 +25,7 @@ from shuffledp.ball.outputs import (
 )
 from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.mechanism.parameters import Domain, Follows, LocalEpsilon, Positive, Whole
+from shuffledp.mechanism.parameters import Domain, LocalEpsilon, follows, positive, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.encodings import RAPPOR, BitVectors
 from shuffledp.randomizers.frequency import (
@@ -51,11 +51,11 @@ _MOST_SETS = 3
 # Two users' sets may have no item in common.
 _TwoSets = Annotated[
     int,
-    Whole(low=lambda m: 2 * _check.count("s", m.s, high=_LARGEST_SET), high=_check.LARGEST_DOMAIN),
+    whole(low=lambda m: 2 * _check.count("s", m.s, high=_LARGEST_SET), high=_check.LARGEST_DOMAIN),
 ]
 _Arc = Annotated[
     float | None,
-    Follows(Positive(high=1.0), lambda m: 1.0 / (2 * m.s - 1 + m.s * math.exp(m.eps0))),
+    follows(positive(high=1.0), lambda m: 1.0 / (2 * m.s - 1 + m.s * math.exp(m.eps0))),
 ]
 
 
@@ -102,7 +102,7 @@ class Wheel(UniformOrOwn):
     name: ClassVar[str] = "wheel"
     summary: ClassVar[str] = "sets of s items as arcs on a circle (Wheel)"
     domain: _TwoSets
-    s: Annotated[int, Whole(high=_LARGEST_SET)]
+    s: Annotated[int, whole(high=_LARGEST_SET)]
     eps0: LocalEpsilon
     p: _Arc = None
 
@@ -265,7 +265,7 @@ _Groups = list[tuple[tuple[bool, ...], int]]
 _Totals = dict[tuple[tuple[int, ...], int], arb]
 
 
-_SetSize = Annotated[int, Whole(high=lambda m: min(m.d - 1, _LARGEST_SAMPLED))]
+_SetSize = Annotated[int, whole(high=lambda m: min(m.d - 1, _LARGEST_SAMPLED))]
 
 
 @dataclass(frozen=True, kw_only=True)

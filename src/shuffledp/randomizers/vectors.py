@@ -18,7 +18,7 @@ from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.kernel.cells import Cell, Corner
-from shuffledp.mechanism.parameters import Positive, Whole
+from shuffledp.mechanism.parameters import positive, whole
 from shuffledp.randomizers.base import Input, Reports
 from shuffledp.randomizers.interval_noise import Gaussian
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -133,9 +133,9 @@ class GaussianBall(MeanRandomizer):
     name: ClassVar[str] = "gaussian-ball"
     summary: ClassVar[str] = "Gaussian noise for vectors in a Euclidean ball"
     in_files: ClassVar[bool] = False
-    d: Annotated[int, Whole(low=2, high=LARGEST_DIMENSION)]
-    sigma: Annotated[float, Positive(high=1e100)]
-    radius: Annotated[float, Positive(high=1e100)] = 1.0
+    d: Annotated[int, whole(low=2, high=LARGEST_DIMENSION)]
+    sigma: Annotated[float, positive(high=1e100)]
+    radius: Annotated[float, positive(high=1e100)] = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
