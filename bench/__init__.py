@@ -1,4 +1,4 @@
-"""Benchmarks: ``python -m bench`` measures, ``python -m bench docs`` writes what docs/ shows."""
+"""What certified answers cost, and the tables and pictures of docs/: ``python -m bench``."""
 
 import os
 

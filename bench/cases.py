@@ -7,12 +7,9 @@ import shuffledp as sd
 EPS0 = 4.0
 DELTA = 1e-6  # of every table at a fixed n
 DOMAIN = 100
-FFT_LENGTH = 1 << 18
 
 # Seven lines of three points, any two with one in common.
 FANO = tuple(tuple(int((y - x) % 7 in {0, 1, 3}) for y in range(7)) for x in range(7))
-
-CONTINUOUS = ("laplace", "laplace (0/1)", "gaussian")
 
 
 def mechanisms() -> dict[str, sd.Randomizer]:
@@ -68,11 +65,3 @@ def words(randomizer: sd.Randomizer) -> str:
         said = [word for word in said if not word.startswith("binary")]
         said.append(f"values {low} or {high}" if binary else f"values in [{low}, {high}]")
     return ", ".join(said)
-
-
-def usual_delta(n: int) -> float:
-    """A delta that means something among n users: 1e-6, and 1/(100 n) where that is less.
-
-    At n = 1e12 a delta of 1e-6 would let a million users' values be published.
-    """
-    return min(DELTA, 0.01 / n)

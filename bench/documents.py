@@ -1,7 +1,7 @@
 """Tables and outputs that README.md and docs/ show, written by the library itself.
 
-In README.md and docs/certified.md what stands between ``<!-- made: name -->`` and ``<!-- end -->``
-is replaced; docs/mechanisms.md is written as a whole.
+In README.md, docs/certified.md and docs/supported.md what stands between ``<!-- made: name -->``
+and ``<!-- end -->`` is replaced; docs/mechanisms.md is written as a whole.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 
 import shuffledp as sd
 from bench import cases
-from bench.engine import table
+from bench.measure import table
+from shuffledp.accounts import supported
 from shuffledp.laws.midpoints import midpoints
 from shuffledp.mechanism.base import mechanism_class
 
@@ -56,7 +57,7 @@ def write() -> list[Path]:
     """Write all of it; the paths of the files."""
     mechanisms = ROOT / "docs" / "mechanisms.md"
     mechanisms.write_text(mechanisms_page(), encoding="utf-8")
-    pages = [ROOT / "README.md", ROOT / "docs" / "certified.md"]
+    pages = [ROOT / "README.md", ROOT / "docs" / "certified.md", ROOT / "docs" / "supported.md"]
     for page in pages:
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
     return [mechanisms, *pages]
@@ -67,6 +68,7 @@ def filled(text: str) -> str:
     makers: dict[str, Callable[[], str]] = {
         "command": command_output,
         "analyses": analysis_table,
+        "supported": supported.table,
     }
     return BLOCK.sub(lambda found: found[1] + makers[found[2]]() + "\n" + found[3], text)
 

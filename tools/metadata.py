@@ -25,6 +25,6 @@ class Addresses(MetadataHookInterface):
         home = self.config.get("home", "")
         urls = {"Homepage": home} if home else {}
         if page:
-            urls["Documentation"] = page.replace("{path}", "docs/guide.md")
+            urls["Documentation"] = page.replace("{path}", "docs/tutorial.md")
             urls["Changelog"] = page.replace("{path}", "CHANGELOG.md")
         metadata["urls"] = urls

@@ -297,10 +297,10 @@ def test_what_takes_too_long_is_ended_and_said(server, monkeypatch):
     assert ask(server, "deployment", KRR)[0] == 200
 
 
-def test_the_guide_names_the_limits():
-    guide = Path(__file__).parents[2].joinpath("docs", "guide.md").read_text(encoding="utf-8")
+def test_the_docs_name_the_limits():
+    page = Path(__file__).parents[2].joinpath("docs", "howto-data.md").read_text(encoding="utf-8")
     words = "({epsilon:g} s for eps, {curve:g} s for a curve, {compare:g} s for a comparison"
-    assert words.format(**LIMITS) in guide
+    assert words.format(**LIMITS) in page
 
 
 # ------------------------------------------------------------------------------------ bad requests

@@ -40,7 +40,7 @@ def test_every_case_has_its_row_and_every_interval_holds():
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.name} {c.about} {c.n}")
-def test_the_table_that_the_guide_names(case):
+def test_the_table_that_the_docs_name(case):
     """1,000 runs each, the same as in the file; exact intervals hold at least 0.95."""
     found = case.measured()
     assert row(case, found) in kept()

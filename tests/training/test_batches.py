@@ -106,7 +106,7 @@ def test_what_poisson_accounting_hides_of_shuffled_batches():
         for s in ("poisson", "balls-and-bins", "shuffle")
     )
     assert bins.upper < poisson.lower
-    # The factor that the guide names.
+    # The factor that docs/howto-rounds.md names.
     assert poisson.upper * 235.0 < shuffled.lower < shuffled.upper
 
 

@@ -15,14 +15,14 @@ from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
 from views.every import Exact
 
-# The guide's table: eps0 of a bit, the draft's number, and both ends.
+# The page's table: eps0 of a bit, the draft's number, and both ends.
 DAP = [
     (5.0, 0.317, 0.29731, 0.29751),
     (6.5, 0.906, 0.70011, 0.70147),
     (7.0, 1.528, 0.95044, 0.95199),
 ]
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "howto-sums.md").read_text(encoding="utf-8")
 
 
 # ------------------------------------------------------------ every pair of neighbouring datasets
@@ -104,7 +104,7 @@ def test_bits_of_a_histogram_of_the_ppm_draft(eps0, printed, lower, upper):
     assert lower <= found.lower <= found.upper <= upper
     assert found.lower < lower + 2e-5
     assert upper < found.upper + 2e-5
-    assert all(f" {end} |" in GUIDE for end in (printed, lower, upper))
+    assert all(f" {end} |" in PAGE for end in (printed, lower, upper))
     # What the draft prints is an upper bound of another kind.
     assert upper < printed
 

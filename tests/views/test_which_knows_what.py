@@ -1,4 +1,4 @@
-"""The guide's table of which question knows which view: every cell that a call can show."""
+"""docs/supported.md: every cell that a call can show."""
 
 from pathlib import Path
 
@@ -10,14 +10,13 @@ from shuffledp.accounts.supported import table
 from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
-TOGETHER = GUIDE[GUIDE.index("## Which question knows which view") :]
-TABLE = TOGETHER[TOGETHER.index("Which question is answered of what") :]
+TOGETHER = (Path(__file__).parents[2] / "docs" / "supported.md").read_text(encoding="utf-8")
+TABLE = TOGETHER[TOGETHER.index("## Questions") :]
 ROWS = {
     cells[0]: cells[1:]
     for cells in (
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in TABLE[: TABLE.index("\n## ")].splitlines()
+        for line in TABLE.splitlines()
         if line.startswith("| ") and "messages" not in line
     )
 }
@@ -47,7 +46,7 @@ def run(*words):
     return CliRunner().invoke(main, [str(word) for word in words])
 
 
-def test_the_guide_prints_what_can_be_had_together():
+def test_the_page_prints_what_can_be_had_together():
     assert table() in TOGETHER
 
 

@@ -52,7 +52,7 @@ def shuffle(
 ) -> Account:
     """A mechanism among n users, or groups with their own, behind a shuffler or an aggregator.
 
-    What can be had together the guide's table says (``supported.table``).
+    docs/supported.md, printed by ``supported.table``, lists what can be had together.
 
     Parameters
     ----------

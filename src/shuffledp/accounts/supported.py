@@ -1,4 +1,4 @@
-"""What can be had together: one table, printed in the guide, by which all else is refused.
+"""What can be had together: one table, printed in docs/supported.md, by which all else is refused.
 
 ``shuffle`` asks it for an account, and a deployment file for its certificate, which knows less.
 """
@@ -211,7 +211,7 @@ def refuse_rounds(seen: Seen, shuffler: Shuffler, changed: int, rounds: int) -> 
 
 
 def table() -> str:
-    """The table of the guide, in Markdown: what can be had together, and what is wanted if not."""
+    """The table of docs/supported.md, in Markdown: what can be had together, and what is wanted if not."""
     names = _NAMES
     rows = [["", *(f"`{name}`" if "=" in name or " " not in name else name for name in names)]]
     rows.append(["---"] * len(rows[0]))
