@@ -50,6 +50,30 @@ def precision_in_use(request):
         yield
 
 
+@pytest.fixture(scope="module")
+def rough_proposals():
+    """Label stealing with hardly a search, for modules that ask whether ends are true.
+
+    Whatever numbers are proposed an end is true; among few users the search is most of the work.
+    """
+    from shuffledp.amplification import stealing
+    from shuffledp.propose import stealing_search, stealing_solve
+
+    def forget():
+        stealing._stealing.cache_clear()
+        stealing._along.cache_clear()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stealing_search, "_CALLS", 0)
+        patch.setattr(stealing_search, "_SWEEPS", 0)
+        patch.setattr(stealing_search, "_COARSE", (1.5,))
+        patch.setattr(stealing_search, "_FINE", (1.2,))
+        patch.setattr(stealing_solve, "_SEARCHES", 1)
+        forget()
+        yield
+    forget()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Before ``-m`` chooses: of a function with ``many`` settings, all but a few are long."""

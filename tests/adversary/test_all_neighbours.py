@@ -17,6 +17,7 @@ from adversary.channels import rows_of
 from adversary.neighbours import Neighbours
 from adversary.relations import pairs_of
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
 NAMES = (*cases.SINGLE, *cases.COMPOSED)
 CERTIFIED = [None, *(a.key for a in sd.analyses() if a.end in {"upper", "lower"})]
 # The best of all, and what it is often made of.
@@ -97,6 +98,7 @@ def test_extreme_local_guarantees(monkeypatch, name, eps0):
             check(mechanism, rows, n, rng, QUICK)
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("kind", "margin"), [(sd.Laplace, 0.0), (sd.ClampedLaplace, 0.75), (sd.TruncatedLaplace, 0.75)]
 )

@@ -28,6 +28,7 @@ from shuffledp.bounds.stealing_ends import Stealing, numbers_of
 from shuffledp.mechanism.base import mechanism_class
 from stealing.channels import any_numbers, bounded_by, labels_of, shortfall
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
 NAMES = (*cases.SINGLE, *cases.COMPOSED)
 # Of a set of items that are hit alike the law says the envelope, not the mechanism's own.
 LAWS = [name for name in NAMES if name != "wheel"]

@@ -9,6 +9,7 @@ import pytest
 import shuffledp as sd
 from enumerated import blanket_delta, exponential, row_fractions, worst_blanket, worst_delta
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
 BATCH = 20
 
 

@@ -17,6 +17,7 @@ from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair, dataset_pair
 from strategies import channels, randomizers, targets, user_counts
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
 fractions = st.floats(0.0, 1.05)
 
 
@@ -119,6 +120,7 @@ def test_noise_afterwards_never_hurts(channel, keep, n, epsilon):
     assert after.log_lower <= before.log_upper
 
 
+@settings(max_examples=4)
 @given(randomizers(), user_counts, st.floats(0.0, 0.99))
 def test_both_directions_are_one_where_it_is_claimed(randomizer, n, part):
     epsilon = part * randomizer.eps0
@@ -129,6 +131,7 @@ def test_both_directions_are_one_where_it_is_claimed(randomizer, n, part):
     assert at(pair.swap().swap(), epsilon) == one
 
 
+@settings(max_examples=4)
 @given(randomizers(), user_counts, st.floats(0.0, 0.99), st.sampled_from([1e-2, 1e-4, 1e-6]))
 def test_widths_nest_around_one_number(randomizer, n, part, width):
     epsilon = part * randomizer.eps0

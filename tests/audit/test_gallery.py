@@ -84,6 +84,7 @@ def test_faults_are_found(fault):
     assert kind in {finding.kind for finding in result.refutations}
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("fault", GALLERY)
 def test_the_same_claims_are_not_refuted_of_honest_programs(fault):
     claimed, _, reports, _ = GALLERY[fault]
@@ -126,10 +127,10 @@ def test_a_wrong_law_alone_is_no_dependence(law):
 
 
 def test_independent_reports_of_any_law_have_p_values_of_their_level():
-    """Of every hypothesis of independence alone, whatever the law: 250 audits of another one."""
-    plan = AuditPlan(randomizer=K, reports=400)
+    """Of every hypothesis of independence alone, whatever the law: 100 audits of another one."""
+    plan = AuditPlan(randomizer=K, reports=200)
     found, rows = design(plan), []
-    for r in range(250):
+    for r in range(100):
         program = programs.honest(sd.KRR(k=7, eps0=2.0), start=1_000 * r)
         result = result_of(plan, collected(plan, program, found=found), found=found)
         rows.append([f.p for f in result.findings if f.kind == "independence"])

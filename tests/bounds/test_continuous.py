@@ -110,12 +110,12 @@ def holds(seed, n, width, count):
         assert high <= low * (1.0 + 50.0 * width)
 
 
-@pytest.mark.parametrize("seed", cases(12, 40))
+@pytest.mark.parametrize("seed", cases(4, 30))
 def test_two_users_against_independent_cells(seed):
     holds(seed, 2, WIDTH, 1200)
 
 
-@pytest.mark.parametrize("seed", cases(3, 9))
+@pytest.mark.parametrize("seed", cases(1, 6))
 def test_three_users_against_independent_cells(seed):
     holds(seed, 3, 0.02, 130)
 
@@ -125,7 +125,6 @@ def test_three_users_against_independent_cells(seed):
     [
         (sd.Laplace(eps0=4.0), 1e-6),
         (sd.Gaussian(sigma=1.0), 1e-6),
-        (sd.Gaussian(sigma=1.0), 1e-12),
         (sd.GeneralizedGaussian(shape=1.5, scale=1.0), 1e-6),
         (sd.TruncatedLaplace(eps0=2.0), 1e-6),
     ],

@@ -110,11 +110,11 @@ def test_on_the_command_line():
 
     asked = ("--eps0", 2, "--epsilon", 0.5, "--delta", 1e-6, "--view", "sums")
     assert json.loads(run(*asked, "--json").stdout)["value"] == 494
-    asked = ("--epsilon", 3, "--delta", 1e-2, "-n", 20, "--view", "sums", "--eps0", 2)
+    asked = ("--epsilon", 2, "--delta", 1e-2, "-n", 20, "--view", "sums", "--eps0", 2)
     rounds = json.loads(run(*asked, "--find", "rounds", "--json").stdout)
     one = sd.shuffle(sd.BinaryRR(eps0=2.0), 20, **SUMS)
     for count, meets in ((rounds["value"], True), (rounds["beyond"], False)):
-        assert (one.compose(rounds=count).log_upper(3.0) <= math.log(1e-2)) is meets
+        assert (one.compose(rounds=count).log_upper(2.0) <= math.log(1e-2)) is meets
     done = run("--eps0", 2, "--epsilon", 0.5, "--delta", 1e-6, "--added", "discrete-laplace:2")
     assert done.exit_code == 2
 
@@ -139,7 +139,7 @@ def test_the_least_noise_of_the_aggregators_own(mechanism, n, kind):
 
 
 def test_of_two_bits_that_change_the_noise_is_larger_and_of_none_the_least():
-    target = {"n": 6, "epsilon": 1.0, "delta": 1e-2, "rtol": 0.2}
+    target = {"n": 3, "epsilon": 1.0, "delta": 1e-2, "rtol": 0.2}
     one = required_added(sd.BinaryRR(eps0=2.0), **target)
     two = required_added(sd.RAPPOR(d=2, eps0=4.0), **target)
     assert two.value > 1.3 * one.value

@@ -107,9 +107,9 @@ def test_one_mechanism_in_two_groups_is_one_shuffle():
 
 
 def test_messages_that_are_not_compared_leave_the_own_group():
-    groups = [(sd.Laplace(eps0=1.0), 500), (sd.RAPPOR(d=4, eps0=1.0), 400)]
+    groups = [(sd.Laplace(eps0=1.0), 500), (sd.KRR(k=4, eps0=1.0), 400)]
     found = sd.shuffle(groups=groups, victim=1).epsilon(delta=1e-5)
-    own = sd.shuffle(sd.RAPPOR(d=4, eps0=1.0), 400).epsilon(delta=1e-5)
+    own = sd.shuffle(sd.KRR(k=4, eps0=1.0), 400).epsilon(delta=1e-5)
     assert found.upper == own.upper
     assert found.lower == 0.0
     assert "other groups only hide" in found.upper_theorem.title
@@ -158,7 +158,7 @@ def test_bad_input():
 
 def test_duchis_bits_are_sent_as_bits_and_that_is_said():
     """The numbers they stand for differ by eps0 and interval: those would tell the groups."""
-    kinds = [(sd.Duchi(eps0=1.0), 600), (sd.Duchi(eps0=3.0, low=0.0, high=2.0), 600)]
+    kinds = [(sd.Duchi(eps0=1.0), 60), (sd.Duchi(eps0=3.0, low=0.0, high=2.0), 60)]
     for victim in (0, 1):
         bound = sd.shuffle(groups=kinds, victim=victim).epsilon(delta=1e-4)
         assert any("sent as the bit 0 or 1" in words for words in bound.assumptions)

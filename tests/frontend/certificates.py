@@ -60,7 +60,7 @@ KINDS = {
     "stealing": one('name = "rappor"\nd = 6\neps0 = 2.0', users="users = 300"),
     "bits": one(CHANNEL, users="users = 400"),
     "protocol": one('name = "balcer-et-al"\nblankets = 2', target="delta = 1e-5"),
-    "rounds": one(BITS, more="rounds = 2"),
+    "rounds": one(BITS, users="users = 30\nminimum_batch = 20", more="rounds = 2"),
     "rounds, stolen": one('name = "binary-rr"\neps0 = 2.0', users="users = 3000",
                           target="delta = 1e-6", more="rounds = 5"),
     "lone jump": one('name = "gaussian"\nsigma = 0.7', users="users = 10_000",

@@ -67,7 +67,7 @@ def better(content, *, change):
         yield claim, resigned(new)
 
 
-@pytest.mark.parametrize("kind", marked(KINDS, SLOW - {"rounds", "crowd of responses"}))
+@pytest.mark.parametrize("kind", marked(KINDS, SLOW - {"rounds"}))
 def test_what_was_issued_is_verified_and_what_is_better_is_not(kind, tmp_path, monkeypatch):
     remember(monkeypatch)
     source, content = issued(kind)

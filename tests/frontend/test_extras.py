@@ -55,13 +55,14 @@ def alone(extra, args):
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_curve_is_drawn_with_plot_alone(tmp_path):
     krr = ["k-rr", "--k", 3, "--eps0", 1, "-n", 50]
     alone("plot", ["delta", *krr, "--curve", "0:1:3", "--plot", tmp_path / "x.svg"])
     assert (tmp_path / "x.svg").exists()
 
 
-@pytest.mark.many(1)
+@pytest.mark.long
 def test_verify_needs_its_own_extra_alone(certificate):
     assert "VERIFIED" in alone("verify", ["verify", certificate])
 

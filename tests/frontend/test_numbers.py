@@ -54,9 +54,9 @@ def test_profile_as_csv():
 
 
 def test_curve_over_n_as_csv_and_json():
-    args = ["--delta", "1e-6", "--curve", "10:1000:3"]
+    args = ["--delta", "1e-6", "--curve", "2500:10000:3"]
     rows = list(csv.DictReader(io.StringIO(run("epsilon", *KRR, *args).stdout)))
-    assert [int(r["n"]) for r in rows] == [10, 100, 1000]
+    assert [int(r["n"]) for r in rows] == [2500, 5000, 10000]
     found = json.loads(run("epsilon", *KRR, *args, "--json").stdout)
     assert [repr(b["upper"]) for b in found] == [r["epsilon_upper"] for r in rows]
 

@@ -67,11 +67,11 @@ def test_the_deployment_meets_the_target(tmp_path, task, rounds):
 
 def test_sets_of_items_a_picture_and_json(tmp_path):
     picture = tmp_path / "p.svg"
-    asked = ["frequencies", "--values", 20, "--items", 3, *ASKED, "--epsilon", 1]
+    asked = ["frequencies", "--values", 6, "--items", 2, *ASKED, "--epsilon", 1]
     result = run(*asked, "--json", "--plot", picture)
     assert result.exit_code == 0, result.stderr
     content = json.loads(result.stdout)
-    assert content["task"] == {"kind": "frequencies", "values": 20, "items": 3}
+    assert content["task"] == {"kind": "frequencies", "values": 6, "items": 2}
     assert content["hidden"] == 3_600
     assert {row["label"] for row in content["rows"]} == {"wheel", "pckv-grr", "sampling-rappor"}
     assert b"wheel" in picture.read_bytes() or b"<svg" in picture.read_bytes()

@@ -78,8 +78,6 @@ finally:
     "words",
     [
         ("epsilon", "k-rr", "--k", 4, "--eps0", 1, "-n", 1000, "--delta", 1e-6),
-        ("delta", "k-rr", "--k", 4, "--eps0", 1, "-n", 100_000, "--epsilon", 0.01),
-        ("epsilon", "oue", "--d", 16, "--eps0", 1, "-n", 1000, "--delta", 1e-6),
         ("epsilon", "laplace", "--eps0", 1, "-n", 10_000, "--delta", 1e-6),
     ],
     ids=lambda words: f"{words[0]}-{words[1]}",

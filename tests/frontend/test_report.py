@@ -279,8 +279,8 @@ def test_what_is_said_is_in_the_certificate(one):
 def test_the_report_prints_what_the_command_line_prints(tmp_path):
     path = tmp_path / "t.toml"
     path.write_text(
-        'title = "A test"\n[population]\nusers = 5000\nminimum_batch = 2500\n[randomizer]\n'
-        'name = "generic"\neps0 = 1.0\n[target]\ndelta = 1e-3\nat_most = 0.001\n'
+        'title = "A test"\n[population]\nusers = 60\nminimum_batch = 30\n[randomizer]\n'
+        'name = "binary-rr"\neps0 = 1.0\n[target]\ndelta = 1e-3\nat_most = 0.001\n'
         "[accounting]\nrounds = 2\n"
     )
     out = tmp_path / "out"

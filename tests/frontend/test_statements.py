@@ -66,7 +66,7 @@ def test_every_registered_mechanism_is_here():
         assert not mechanism_class(name).in_files
 
 
-ROUNDS = "[accounting]\nrounds = 3\n"
+ROUNDS = "[accounting]\nrounds = 2\n"
 SAID = {
     **{f"{kind}, {name}": (f"[randomizer]\n{TEXTS[kind]}\n{more}")
        for kind in ("k-rr 0", "channel 0", "duchi 0", "rappor 0", "limited")
@@ -81,7 +81,8 @@ SAID = {
 
 
 # Ten seconds and more each; of rounds "k-rr 0" and "sums" are kept.
-SLOW = {"channel 0, rounds", "rappor 0, rounds", "limited, rounds", "adaptive"}
+SLOW = {"channel 0, rounds", "duchi 0, rounds", "rappor 0, rounds", "limited, rounds"}
+SLOW |= {"adaptive", "family"}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from models import exact
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.neighbours import OR_ABSENT, together
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
 EPSILONS = (0.0, 0.15, 0.6)
 
 

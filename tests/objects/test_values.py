@@ -44,7 +44,7 @@ VALUES = {
     "sgd": lambda: sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=2, delta=1e-6),
     "sgd round": lambda: sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=2, delta=1e-6).epoch,
     "index": lambda: sd.shuffle_index(sd.KRR(k=4, eps0=1.0)),
-    "comparison": lambda: BIT.compare(delta=1e-3),
+    "comparison": lambda: sd.shuffle(sd.BinaryRR(eps0=1.0), n=10_000).compare(delta=1e-3),
     "calibration": lambda: sd.calibrate(
         lambda eps0: sd.shuffle(sd.BinaryRR(eps0=eps0), n=100), epsilon=0.5, delta=1e-3
     ),

@@ -102,12 +102,12 @@ def test_a_matrix_is_taken_as_it_is(server, tmp_path, monkeypatch):
 
 
 def test_the_curve_has_the_library_s_ends(server):
-    fields = KRR | {"points": "3"}
+    fields = {"mechanism": "binary-rr", "eps0": "4", "n": "1e4", "delta": "1e-6", "points": "3"}
     status, body = ask(server, "curve", fields)
     assert status == 200, body
     assert [row["n"] for row in body["rows"]] == [100, 10_000, 1_000_000]
     for row in body["rows"]:
-        bound = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=row["n"]).epsilon(delta=1e-6)
+        bound = sd.shuffle(sd.BinaryRR(eps0=4.0), n=row["n"]).epsilon(delta=1e-6)
         assert (row["lower"], row["upper"]) == (bound.lower, bound.upper)
         assert row["lower_text"] == outward(bound.lower, up=False, digits=4)
         assert row["upper_text"] == outward(bound.upper, up=True, digits=4)
@@ -135,7 +135,7 @@ def test_the_deployment_file_is_one_that_account_takes(server, tmp_path):
     assert ask(server, "deployment", KRR | {"analysis": "clone"})[1]["toml"].startswith("# ")
 
 
-SMALL = {"mechanism": "k-rr", "k": "3", "eps0": "1", "n": "100", "delta": "1e-2"}
+SMALL = {"mechanism": "binary-rr", "eps0": "1", "n": "100", "delta": "1e-2"}
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,10 @@ def test_a_report_of_what_is_no_deployment_is_refused_in_one_line(server):
 
 
 def test_a_comparison_is_the_command_line_s(server):
-    fields = {"n": "300000", "delta": "1e-8", "epsilon": "1", "domain": "20"}
+    fields = {"n": "300000", "delta": "1e-8", "epsilon": "1", "domain": "4"}
     status, body = ask(server, "compare", fields)
     assert status == 200, body
-    words = shlex.split("plan frequencies --values 20 -n 300000 --delta 1e-8 --epsilon 1")
+    words = shlex.split("plan frequencies --values 4 -n 300000 --delta 1e-8 --epsilon 1")
     printed = CliRunner().invoke(main, words).stdout
     assert printed == body["text"] + "\n"
     for row in body["cells"][1:]:

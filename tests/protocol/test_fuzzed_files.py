@@ -1,12 +1,9 @@
-"""Files that chance wrote, and such that are damaged: read like Python reads them, or one line."""
+"""CSV that chance wrote, and such that is damaged: read as Python reads it, or one line."""
 
 import csv
 import io
 import random
 import string
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from protocol.small_files import CLEAR, DOMAIN, written
 from shuffledp.errors import ParameterError
@@ -88,7 +85,7 @@ def test_csv_files(tmp_path):
     """Whole ones give exactly what was written; damaged ones what Python reads, or one line."""
     rng = random.Random(20261122)
     refused = 0
-    for case in range(120):
+    for case in range(40):
         content, settings, values = csv_case(rng)
         path = written(tmp_path / "x.csv", content)
         if case % 2 == 0:
@@ -102,7 +99,7 @@ def test_csv_files(tmp_path):
             assert len(found) < 500
         else:
             assert found == by_python(content, settings)
-    assert 10 < refused < 58
+    assert 3 < refused < 19
 
 
 def by_python(content, settings):
@@ -119,32 +116,3 @@ def by_python(content, settings):
     values = [row[first.index("x")] for row in rows]
     sums, nulls = [float(values.count(item)) for item in DOMAIN], values.count("")
     return sums, nulls, len(values) - nulls - int(sum(sums))
-
-
-def parquet_case(rng):
-    count = rng.randrange(1, 400)
-    values = [rng.choice([*DOMAIN, None]) for _ in range(count)]
-    kind = rng.choice([pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
-    table = pa.table({"x": pa.array(values, pa.string()).cast(kind), "y": list(range(count))})
-    out = io.BytesIO()
-    pq.write_table(
-        table,
-        out,
-        row_group_size=rng.choice([7, 100, 1000]),
-        compression=rng.choice(["none", "snappy", "zstd", "gzip"]),
-        use_dictionary=rng.choice([True, False]),
-        data_page_version=rng.choice(["1.0", "2.0"]),
-    )
-    return out.getvalue(), values
-
-
-def test_footers_of_parquet_that_are_damaged_are_one_line_or_read(tmp_path):
-    rng = random.Random(20261122)
-    for _ in range(100):
-        content, _ = parquet_case(rng)
-        footer = int.from_bytes(content[-8:-4], "little") + 8
-        changed = bytearray(content)
-        for _ in range(rng.randrange(1, 4)):
-            changed[-rng.randrange(1, footer)] = rng.randrange(256)
-        found = counts_of(written(tmp_path / "x.parquet", bytes(changed)), {})
-        assert not isinstance(found, str) or found.isprintable()

@@ -79,7 +79,7 @@ def test_fuzzed_lines_are_one_line_or_the_rows(tmp_path):
     """What is read of damaged lines is what Python reads of them."""
     rng = random.Random(5)
     read = 0
-    for _ in range(80):
+    for _ in range(25):
         values = [rng.choice(["a", "b", None]) for _ in range(rng.randrange(1, 30))]
         content = bytearray(lines_of({"x": v, "y": rng.random()} for v in values))
         for _ in range(rng.randrange(3)):
@@ -92,4 +92,4 @@ def test_fuzzed_lines_are_one_line_or_the_rows(tmp_path):
         read += 1
         rows = [json.loads(line) for line in bytes(content).split(b"\n") if line.strip()]
         assert found == [row.get("x") for row in rows]
-    assert read > 10
+    assert read > 3

@@ -68,6 +68,7 @@ def density(name, **more):
     return sd.Density(pdf=function, outputs=outputs, **more)
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("name", MADE)
 def test_masses_of_cells(name):
     randomizer = density(name)
@@ -86,6 +87,7 @@ def test_masses_of_cells(name):
         assert all(p.right == q.left for p, q in itertools.pairwise(table.pieces))
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("name", [*MADE, "skewed"])
 def test_ratios_inside_cells(name):
     """At points inside: each ratio is in its range; the ranges are narrow where there is mass."""
@@ -123,6 +125,7 @@ def test_the_reference_of_the_blanket_is_below_every_density():
     assert float(mass) == pytest.approx(2.0 * stats.norm.sf(2.0), rel=1e-3)
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("n", [2, 3, 10_000])
 def test_bounds_are_those_of_laplace_noise(n):
     """With outputs so wide that hardly any noise is beyond."""
@@ -146,6 +149,7 @@ def test_local_guarantee():
     assert density("triangle").eps0 == math.inf
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("name", MADE)
 def test_reports_have_the_stated_law(name):
     randomizer = density(name)
@@ -163,6 +167,7 @@ def test_reports_have_the_stated_law(name):
         assert seen[~kept].sum() < 40
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("name", MADE)
 def test_the_estimate_is_unbiased(name):
     randomizer = density(name)

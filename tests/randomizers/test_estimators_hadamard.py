@@ -120,6 +120,7 @@ def laws_in_blocks(r, n):
             yield m, convolve2d(convolve2d(own[m], same[others]), far[n - m - others])
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("blocks", [2, 3, 40])
 @pytest.mark.parametrize("eps0", [0.1, 2.0, 5.5, 7.0, 9.0, 12.0])
 def test_every_number_of_holders_and_of_others_of_the_block_is_covered(blocks, eps0):
@@ -154,6 +155,7 @@ def test_intervals_of_a_shared_block_cover_and_are_not_much_wider(eps0, n, m, ot
     assert max(law[low > k / n + 1e-12].sum() for k, law in laws) >= 0.75 * 0.025
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("tail", [1e-6, 0.025, 0.25])
 @pytest.mark.parametrize(("eps0", "blocks"), [(9.0, 2), (4.0, 30), (12.0, 5)])
 def test_numbers_of_others_that_are_not_tried_are_no_worse(eps0, blocks, tail):

@@ -71,6 +71,7 @@ def test_gamma(randomizer):
     assert abs(ball(math.fsum(law.w)) - exact) <= ball(1e-13) * exact + arb(10) ** -300
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     ("named", "general"),
     [

@@ -93,6 +93,7 @@ def outputs(part, node):
                 yield p, np.array([[*a, z]], dtype=np.uint8)
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("base", "domain", "values", "ranges"),
     [

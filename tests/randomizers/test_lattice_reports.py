@@ -40,6 +40,7 @@ def test_lattice_is_no_coarser_than_the_law(eps0):
         assert steps >= half_grown(eps0) * favoured - 2
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("eps0", [0.5, 2.0])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_bounds_of_the_stated_law_hold_for_what_is_run(monkeypatch, eps0, n):

@@ -96,6 +96,7 @@ def small_delta(scale, x0, x1, others, epsilon):
     return float(np.maximum(total, 0.0).sum() * (12.0 * step) ** 3 / 6.0)
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(("scale", "distance"), [(0.5, 0.3), (1.0, 0.8)])
 @pytest.mark.parametrize("n", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 def test_small_n_by_integration(scale, distance, n):

@@ -69,6 +69,7 @@ class OneCoin:
         return np.full(size, int(self.level * 2.0**64), dtype=np.uint64)
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(("scale", "distance"), [(0.01, 1e-18), (1.0, 2.0**-49), (1000.0, 0.1)])
 def test_neighbours_stay_within_the_separation(scale, distance):
     """Of floats as the sampler takes them, with one coin for both."""

@@ -164,6 +164,7 @@ def drawn(case, bits, words, own=0):
     return np.array(found)
 
 
+@pytest.mark.many(40)
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 @pytest.mark.parametrize("own", [0, 3, 8])
 def test_every_short_word(case, own):
@@ -190,6 +191,7 @@ def first_told(cell, digits):
     return -1 - int(head + "1" * (len(text) - len(head)), 2)
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_words_next_to_the_edge_of_a_cell(case):
     """On the lattice that is run: the last word of a cell, the first of the next, their digits.
@@ -220,6 +222,7 @@ def test_words_next_to_the_edge_of_a_cell(case):
             assert (found >= edge) == (near <= exact >> 64), (edge, step)
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_words_at_random_are_in_their_cell(case):
     """P(noise > cell) <= u < P(noise >= cell) for whatever floats decided."""
@@ -235,6 +238,7 @@ def test_words_at_random_are_in_their_cell(case):
         assert case.at_least(first + (1 << size) - own, FINE, own) <= u + arb(2) ** -64
 
 
+@pytest.mark.many(40)
 @pytest.mark.parametrize("word", [0, 1, 2**64 - 1, 2**64 - 2, 2**63, 2**63 - 1])
 @pytest.mark.parametrize("case", CASES[::2], ids=NAMES[::2])
 def test_rarest_words(case, word):

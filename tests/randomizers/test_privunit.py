@@ -56,6 +56,7 @@ def exact_overlap(c, d):
     return (total + arb(rest.mid(), rest.mid())) / arb.pi()
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("d", [3, 4, 30])
 @pytest.mark.parametrize("c", [0.499, 0.15, 0.05])
 def test_overlap_of_orthogonal_caps(d, c):
@@ -70,6 +71,7 @@ def test_overlap_that_has_few_digits_is_not_given():
         law_of(law, (0, 2, 1))
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("d", [3, 10, 500])
 @pytest.mark.parametrize("c", [0.02, 0.3, 0.5, 0.7])
 def test_law_above_the_circle(d, c):

@@ -41,6 +41,7 @@ def antipodal(randomizer):
         return randomizer.cells(ends)
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("randomizer", [*GAUSS, sd.GaussianBall(d=10_000, sigma=60.0)], ids=repr)
 def test_gaussian_cells_hold_all_but_nothing(randomizer):
     found = antipodal(randomizer)
@@ -142,6 +143,7 @@ def total_variation(separation, d):
         return float(laplace_ball.total_variation(arb(separation), d))
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("d", [2, 7])
 def test_total_variation(d):
     """Against the same as a mixture of normal laws, of variance 2w with w from a Gamma law."""
@@ -161,6 +163,7 @@ def test_total_variation(d):
     assert plane * (1 - 1e-9) <= total_variation(0.7, 2) <= plane * (1 + 1e-9)
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("randomizer", LAPLACE, ids=repr)
 def test_labels_are_the_repaired_variation_ratio(randomizer):
     p, q = math.exp(randomizer.local_epsilon(0.5)), math.exp(randomizer.eps0)
@@ -195,6 +198,7 @@ def test_law_by_angle(randomizer):
     assert np.allclose(np.log(first / second), -2.0 * w * np.cos(middle), atol=1e-3)
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("n", [1, 2])
 def test_plane_small_n_by_simulated_integrals(n):
     """The divergence over the whole plane, drawn from the mixture of both laws: no angle, no p."""

@@ -6,7 +6,7 @@ import shuffledp as sd
 from shuffledp.errors import NotCertified
 from shuffledp.rounds.core import Rounds
 
-ROUNDS = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=1000).compose(rounds=3)
+ROUNDS = sd.shuffle(sd.BinaryRR(eps0=1.0), n=30).compose(rounds=2)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from shuffledp.neighbours import REPLACEMENT
 from shuffledp.rounds import Candidate, Round
 from shuffledp.rounds.zcdp import best_rho
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
 KRR = sd.KRR(k=10, eps0=4.0)
 
 
@@ -32,7 +33,7 @@ def exact_moment(pairs, order):
     return total
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_renyi_of_small_channels(seed):
     rng = np.random.default_rng(seed)
     rows = dyadic_rows(rng, 2, 3)
@@ -99,7 +100,7 @@ def test_renyi_against_independent_integration():
 
 
 def test_zcdp_where_all_orders_ask_for_the_same_rho():
-    rho = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=100).compose(rounds=2).zcdp()
+    rho = sd.shuffle(sd.BinaryRR(eps0=1.0), n=20).compose(rounds=2).zcdp()
     assert 0.0 < rho.lower <= rho.upper < rho.lower * 1.01
 
 

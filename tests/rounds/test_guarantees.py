@@ -37,7 +37,6 @@ def test_noise_far_below_the_clip_is_refused(sampler):
         sd.sgd(n=100, epochs=1, delta=1e-5, sampler=sampler, noise=0.01, clip=1.0)
 
 
-@pytest.mark.many(1)
 @pytest.mark.parametrize(("low", "high", "scale"), [(0.0, 1.0, 3.0), (-0.1, 0.7, 0.3), (0, 2, 1)])
 def test_scales_are_rounded_up(low, high, scale):
     """1/3 as a float is below 1/3, and was certified."""
@@ -46,4 +45,3 @@ def test_scales_are_rounded_up(low, high, scale):
     laplace = sd.Laplace.from_scale(scale, low=low, high=high)
     for mechanism in (metric, laplace):
         assert exact <= Fraction(mechanism.eps0) <= exact * (1 + Fraction(1, 2**52))
-    assert Fraction(sd.shuffle(metric, n=1).epsilon(delta=1e-100).upper) >= exact

@@ -15,7 +15,7 @@ WRONG = {
     "wild": lambda source, epsilon: -3.0 - 2.0 * math.sin(50.0 * epsilon),
 }
 MECHANISMS = [
-    sd.KRR(k=3, eps0=1.0),
+    sd.BinaryRR(eps0=1.0),
     pytest.param(sd.Laplace(eps0=1.0), marks=pytest.mark.long),
 ]
 
@@ -38,5 +38,5 @@ def test_wrong_estimates_never_part_from_the_truth(mechanism, wrong, monkeypatch
 
 
 def asked(mechanism):
-    rounds = sd.shuffle(mechanism, n=30).compose(rounds=3)
+    rounds = sd.shuffle(mechanism, n=10).compose(rounds=2)
     return [rounds.epsilon(delta=1e-4), rounds.delta(epsilon=0.3)]

@@ -99,7 +99,7 @@ def _log_excess(divergence, order):
     return float(mpmath.log(mpmath.expm1(x)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(case=cases())
 def test_corners_are_bracketed_whatever_is_estimated(case):
     """Few panels, corners in them: chords and their continuations still enclose."""

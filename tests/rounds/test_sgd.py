@@ -55,7 +55,7 @@ def test_an_epoch_is_between_one_dataset_and_one_report():
     alone = sd.central.gaussian(sigma=noise, sensitivity=2.0).groups[0][0]
     for eps in (0.0, 0.2):
         found = curve.log_delta(eps, width=1e-3).high
-        assert found >= fixed.delta(epsilon=eps).log_lower
+        assert found >= fixed.delta(epsilon=eps, analysis="dataset").log_lower
         assert found <= alone.log_delta(eps).high
     # Shuffling does help.
     assert curve.log_delta(0.0, width=1e-3).high < alone.log_delta(0.0).high - 0.5

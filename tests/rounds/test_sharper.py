@@ -79,7 +79,7 @@ def test_two_adaptive_rounds_of_all_datasets(eps0, n):
 
 @pytest.mark.parametrize(
     "randomizer",
-    [sd.BinaryRR(eps0=2.0), sd.RAPPOR(d=8, eps0=2.0), sd.Laplace(eps0=2.0)],
+    [sd.BinaryRR(eps0=2.0), sd.Laplace(eps0=2.0)],
     ids=lambda r: r.name,
 )
 def test_shared_free_numbers_lose_little_and_depend_on_no_history(randomizer):
@@ -97,16 +97,16 @@ def test_shared_free_numbers_lose_little_and_depend_on_no_history(randomizer):
 
 def test_binary_curve_is_above_every_dataset():
     """Between the anchors too, at eps = 0 as well."""
-    eps0, n = 2.0, 150
+    eps0, n = 2.0, 60
     laws = binary_laws(eps0, n)
     curve = StealingCurve(sd.BinaryRR(eps0=eps0), n)
     below = 0
-    for eps in np.linspace(0.0, 1.9, 60):
+    for eps in np.linspace(0.0, 1.9, 20):
         exact = max(float(np.maximum(p - math.exp(eps) * q, 0.0).sum()) for p, q in laws)
         high = curve.log_upper(float(eps))
         below += high < 0.0
         assert math.log(max(exact, 1e-300)) <= high + 1e-9
-    assert below > 30
+    assert below > 10
 
 
 def test_adaptive_families_do_without():

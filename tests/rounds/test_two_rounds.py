@@ -17,6 +17,7 @@ from rounds.exact_rounds import (
     neighbouring_laws,
 )
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
 EPSILONS = (0.0, 0.5, 1.5)
 
 

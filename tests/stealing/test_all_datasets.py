@@ -21,6 +21,7 @@ from shuffledp.bounds.stealing_cases import Case, cases_of
 from shuffledp.bounds.stealing_ends import Stealing, numbers_of
 from stealing.channels import TOTAL, Rows, any_numbers, bounded_by, random_rows, whole
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
 BITS = 96
 
 
@@ -68,7 +69,7 @@ def check_channel(rng: random.Random, settings: int) -> int:
 
 def test_random_channels() -> None:
     rng = random.Random(1)
-    assert sum(check_channel(rng, 1) for _ in range(25)) >= 50
+    assert sum(check_channel(rng, 1) for _ in range(8)) == 16
 
 
 @pytest.mark.long
@@ -132,7 +133,7 @@ def check_family(rng: random.Random) -> None:
 
 def test_all_local_mechanisms() -> None:
     rng = random.Random(3)
-    for _ in range(60):
+    for _ in range(20):
         check_family(rng)
 
 

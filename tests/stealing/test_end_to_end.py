@@ -42,6 +42,7 @@ def test_both_ends_meet(randomizer: sd.Randomizer, n: int, gap: float) -> None:
     assert account.delta(epsilon=bound.upper).upper <= DELTA
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     "randomizer",
     [
@@ -142,6 +143,7 @@ def test_eps_is_found_where_delta_says_that_there_is_a_smaller_one(mechanism, n,
         assert accountant.log_upper(share * found) > math.log(delta)
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(("eps0", "most"), [(3.61, 0.66), (4.5, 1.29)])
 def test_few_messages_serve_large_deltas(eps0: float, most: float) -> None:
     """From eps0 = 3.6084 on too few for delta = e^-20: 1e-4 was not tried (1.02, 1.65, 4.1)."""
@@ -194,6 +196,7 @@ def test_gains_whose_squares_are_beyond_the_floats(radius: float) -> None:
     assert 0.0 <= bound.lower <= bound.upper <= ball.local_epsilon(1e-6) * (1.0 + 1e-9)
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("mechanism", "n", "most"),
     [

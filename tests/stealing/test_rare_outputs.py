@@ -42,7 +42,7 @@ def test_eps_of_a_rare_output_is_not_that_of_the_common_ones():
 
 
 @pytest.mark.parametrize(
-    "seed", [2, 3, *(pytest.param(s, marks=pytest.mark.long) for s in (0, 1, 4, 5))]
+    "seed", [3, *(pytest.param(s, marks=pytest.mark.long) for s in (0, 1, 2, 4))]
 )
 def test_random_channels_with_rare_outputs(seed):
     rng = np.random.default_rng(seed)

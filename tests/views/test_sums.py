@@ -30,8 +30,6 @@ PAGE = (Path(__file__).parents[2] / "docs" / "howto-sums.md").read_text(encoding
 
 CASES = [
     (sd.RAPPOR(d=2, eps0=2.0), 3, 1, "replace-one"),
-    (sd.RAPPOR(d=3, eps0=3.0), 2, 1, "replace-one"),
-    (sd.OUE(d=3, eps0=1.5), 2, 1, "replace-one"),
     (sd.RAPPOR(d=3, eps0=2.0), 2, 2, "replace-one"),
     (sd.OUE(d=2, eps0=2.0), 3, 1, "replace-special"),
 ]

@@ -25,7 +25,7 @@ VIEWS = [
     sd.shuffle(KRR, 8),
     sd.shuffle(BITS, 8, view="sums"),
     sd.shuffle(groups=[(KRR, 8)]),
-    sd.shuffle(KRR, 8, shuffler=sd.Shuffler(distance=1e-3), changed=2),
+    sd.shuffle(sd.BinaryRR(eps0=1.0), 8, shuffler=sd.Shuffler(distance=1e-3), changed=2),
 ]
 
 
