@@ -132,7 +132,7 @@ def test_asymmetric_channel_hands_over_a_dominating_pld():
 
 
 def test_tiny_deltas_are_refused_or_certified():
-    accountant = pld_accountant().compose(EVENT, 4)
+    accountant = pld_accountant().compose(EVENT, 2)
     with pytest.raises(sd.NotCertified, match="certified"):
         accountant.get_epsilon(1e-16)
     bound = certified(accountant.ledger).epsilon(delta=1e-30)

@@ -141,8 +141,10 @@ def test_the_least_noise_of_the_aggregators_own(mechanism, n, kind):
 def test_of_two_bits_that_change_the_noise_is_larger_and_of_none_the_least():
     target = {"n": 3, "epsilon": 1.0, "delta": 1e-2, "rtol": 0.2}
     one = required_added(sd.BinaryRR(eps0=2.0), **target)
-    two = required_added(sd.RAPPOR(d=2, eps0=4.0), **target)
-    assert two.value > 1.3 * one.value
+    # Two bits change: the noise that is enough for one is not.
+    least = sd.AddedNoise(kind="discrete-laplace", scale=1.3 * one.value)
+    two = sd.shuffle(sd.RAPPOR(d=2, eps0=4.0), 3, added=least, **SUMS)
+    assert two.log_upper(1.0, log_target=math.log(1e-2)) > math.log(1e-2)
     none = required_added(sd.BinaryRR(eps0=2.0), n=40, epsilon=2.0, delta=1e-4)
     assert (none.value, none.beyond) == (0.05, None)
     with pytest.raises(NotCertified, match=r"^added.scale = 2000: binary-rr at n = 2 does not"):

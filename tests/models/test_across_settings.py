@@ -58,9 +58,9 @@ def test_sums_are_never_worse_than_messages(mechanism, rounds):
 
 
 def test_one_user_who_changes_is_one_of_several():
-    one = sd.shuffle(sd.KRR(k=4, eps0=2.0), 400).epsilon(delta=DELTA)
-    two = sd.shuffle(sd.KRR(k=4, eps0=2.0), 400, changed=2).epsilon(delta=DELTA)
+    one = sd.shuffle(sd.KRR(k=4, eps0=2.0), 3_000).epsilon(delta=DELTA)
+    two = sd.shuffle(sd.KRR(k=4, eps0=2.0), 3_000, changed=2).epsilon(delta=DELTA)
     assert one.lower <= two.upper
     assert two.lower >= one.lower * (1.0 - 1e-9)
-    sums = sd.shuffle(sd.BinaryRR(eps0=1.0), 400, view="sums", changed=2).epsilon(delta=DELTA)
+    sums = sd.shuffle(sd.BinaryRR(eps0=1.0), 40, view="sums", changed=2).epsilon(delta=DELTA)
     assert sums.lower <= 2.0

@@ -53,7 +53,7 @@ def test_two_adaptive_rounds_of_all_data_sets(name):
             assert worst * (1.0 - 1e-12) <= bound.upper <= 1.2 * worst
 
 
-@pytest.mark.parametrize("epsilon", [0.005, 0.02, 0.05])
+@pytest.mark.parametrize("epsilon", [0.02])
 def test_wide_brackets_of_many_users_hold_what_narrow_ones_find(epsilon):
     """The worst number of others with one value is not met by a search that stops early."""
     one = sd.shuffle(sd.BinaryRR(eps0=5.0), n=10_000)

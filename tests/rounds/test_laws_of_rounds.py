@@ -41,7 +41,7 @@ def test_below_basic_composition():
 
 def test_pure_guarantees_add_up_at_most():
     tiny = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=1)
-    for rounds in (1, 3, 10):
+    for rounds in (1, 3):
         bound = tiny.compose(rounds=rounds).epsilon(delta=1e-300)
         assert bound.lower <= rounds <= bound.upper
         assert bound.upper <= rounds * (1 + 1e-12)

@@ -33,7 +33,7 @@ def check(bound, exact, eps):
     assert not ball(bound.lower) > ball(exact + slack)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_channels(seed):
     rng = np.random.default_rng(seed)
     rows = dyadic_rows(rng, 2 if seed % 2 else 3, 3)
@@ -96,7 +96,7 @@ def test_two_rounds_of_different_mechanisms():
             sd.shuffle(sd.Channel(matrix=floats(two)), n=3),
         ]
     )
-    for eps in EPSILONS:
+    for eps in (0.5,):
         a = as_fraction(eps)
         worst = max(hockey_twice(x, y, a) for x in first for y in second)
         bound = both.delta(epsilon=eps)
