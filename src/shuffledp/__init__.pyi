@@ -79,5 +79,5 @@ from shuffledp.randomizers import (
 )
 from shuffledp.rounds import Composed as Composed, central as central, compose as compose
 from shuffledp.surveys import Survey as Survey, Surveys as Surveys, survey as survey
-from shuffledp.training import SGD as SGD, sgd as sgd
+from shuffledp.training import SGD as SGD
 from shuffledp.views.noise import AddedNoise as AddedNoise

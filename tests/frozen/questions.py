@@ -218,11 +218,9 @@ def batches() -> Iterator[tuple[str, Question]]:
         for noise in (0.5, 1.0):
             yield (
                 f"sgd {sampler} noise={noise}",
-                lambda s=sampler, z=noise: (
-                    sd.sgd(
-                        n=10**4, noise=z, clip=1.0, epochs=1, batch=100, delta=1e-6, sampler=s
-                    ).at_target
-                ),
+                lambda s=sampler, z=noise: sd.SGD(
+                    n=10**4, noise=z, clip=1.0, epochs=1, batch=100, sampler=s
+                ).epsilon(delta=1e-6),
             )
 
 

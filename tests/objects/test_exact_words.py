@@ -24,10 +24,10 @@ CLOSE = 0.99999996
     [
         central.approximate(epsilon=CLOSE, delta=1e-6).assumptions,
         central.gaussian(sigma=CLOSE).assumptions,
-        sd.sgd(
-            n=100, noise=CLOSE, clip=1.0, epochs=1, batch=10, delta=1e-6, sampler="shuffle"
+        sd.SGD(
+            n=100, noise=CLOSE, clip=1.0, epochs=1, batch=10, sampler="shuffle"
         ).assumptions(),
-        sd.sgd(n=100, noise=CLOSE, clip=1.0, epochs=1, delta=1e-6).assumptions(),
+        sd.SGD(n=100, noise=CLOSE, clip=1.0, epochs=1).assumptions(),
     ],
     ids=["approximate", "gaussian", "sgd", "shuffled-sgd"],
 )  # fmt: skip

@@ -34,7 +34,7 @@ def test_a_test_has_its_error_where_losses_have_no_end():
 @pytest.mark.parametrize("sampler", [None, "poisson", "shuffle", "balls-and-bins"])
 def test_noise_far_below_the_clip_is_refused(sampler):
     with pytest.raises(ParameterError, match="at least clip/25"):
-        sd.sgd(n=100, epochs=1, delta=1e-5, sampler=sampler, noise=0.01, clip=1.0)
+        sd.SGD(n=100, epochs=1, sampler=sampler, noise=0.01, clip=1.0)
 
 
 @pytest.mark.parametrize(("low", "high", "scale"), [(0.0, 1.0, 3.0), (-0.1, 0.7, 0.3), (0, 2, 1)])

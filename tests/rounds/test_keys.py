@@ -13,7 +13,7 @@ from shuffledp.neighbours import within
 
 KRR, LAPLACE = sd.KRR(k=3, eps0=1.0), sd.Laplace(eps0=1.0)
 HALF = within(0.5)
-SGD = {"n": 1000, "noise": 2.0, "clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}
+SGD = {"n": 1000, "noise": 2.0, "clip": 1.0, "epochs": 1, "batch": 1}
 BATCHES = SGD | {"n": 40, "batch": 4, "sampler": "balls-and-bins"}
 
 
@@ -47,18 +47,17 @@ def of_training():
         "clip": [0.5],
         "batch": [5],
         "epochs": [2],
-        "delta": [1e-5],
         "trust": ["published"],
         "lower": [True],
     }
-    yield from (run.epoch for run in with_others(sd.sgd, SGD, more))
+    yield from (run.epoch for run in with_others(sd.SGD, SGD, more))
     # Of one ratio of clip and noise: the same number.
-    yield sd.sgd(**{**SGD, "noise": 4.0, "clip": 2.0}).epoch
+    yield sd.SGD(**{**SGD, "noise": 4.0, "clip": 2.0}).epoch
     del more["lower"]
     more |= {"per_epoch": [2], "relation": ["add-or-remove-one"], "sampler": ["poisson", "shuffle"]}
-    for run in with_others(sd.sgd, BATCHES, more):
+    for run in with_others(sd.SGD, BATCHES, more):
         yield from (part for part, _ in run.composed().parts)
-    yield sd.sgd(**{**BATCHES, "noise": 4.0, "clip": 2.0}).composed().parts[0][0]
+    yield sd.SGD(**{**BATCHES, "noise": 4.0, "clip": 2.0}).composed().parts[0][0]
 
 
 def central():
@@ -106,8 +105,8 @@ def test_parts_of_one_key_print_one_text():
 @pytest.mark.parametrize("turned", [False, True])
 def test_words_do_not_depend_on_which_of_two_is_given_first(turned):
     """Clip and noise, of one ratio, and batches of the second were not said."""
-    one = sd.sgd(**SGD).epoch
-    two = sd.sgd(**SGD | {"noise": 4.0, "clip": 2.0, "batch": 5}).epoch
+    one = sd.SGD(**SGD).epoch
+    two = sd.SGD(**SGD | {"noise": 4.0, "clip": 2.0, "batch": 5}).epoch
     found = sd.compose([two, one] if turned else [one, two])
     assert found == sd.compose([one, two])
     text = " ".join(found.assumptions())

@@ -10,7 +10,6 @@ import shuffledp as sd
 from rounds.exact_rounds import atoms, dyadic_rows, hockey, neighbouring_laws
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
-from shuffledp.training import sgd
 from shuffledp.training.shuffled import EpochCurve, local_epsilon, log_extra
 
 
@@ -70,11 +69,10 @@ def test_an_epoch_is_between_one_dataset_and_one_report():
         ({"n": 0}, "n = 0"),
         ({"epochs": 0}, "epochs"),
         ({"batch": 101}, "batch"),
-        ({"delta": 1.0}, "delta"),
         ({"trust": "some"}, "trust"),
     ],
 )
 def test_bad_input(change, words):
-    good = {"n": 100, "noise": 1.0, "clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}
+    good = {"n": 100, "noise": 1.0, "clip": 1.0, "epochs": 1, "batch": 1}
     with pytest.raises(sd.ParameterError, match=words):
-        sgd(**{**good, **change})
+        sd.SGD(**{**good, **change})

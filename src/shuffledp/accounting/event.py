@@ -17,7 +17,7 @@ from shuffledp.training import SGD
 def _is_account(event: object, field: object, value: object) -> None:
     del event, field
     if not isinstance(value, Account | Composed | SGD):
-        raise rejected("account", value, "what shuffle, compose or sgd returned")
+        raise rejected("account", value, "what shuffle or compose returned, or an SGD")
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
@@ -29,7 +29,7 @@ class ShuffleDpEvent(dp_event.DpEvent):
     Attributes
     ----------
     account : Account, Composed or SGD
-        What ``shuffle``, ``compose`` or ``sgd`` returned; messages or crowds behind one perfect
+        What ``shuffle`` or ``compose`` returned, or a run of training; messages or crowds behind one perfect
         shuffler, with one user who changes.
     """
 

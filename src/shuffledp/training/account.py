@@ -18,13 +18,20 @@ from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.curves import Accountant
 from shuffledp.errors import rejected
 from shuffledp.laws.pairs import dataset_pair
-from shuffledp.neighbours import ADD_OR_REMOVE, REPLACE_SPECIAL, REPLACEMENT, Relation
+from shuffledp.neighbours import (
+    ADD_OR_REMOVE,
+    REPLACE_SPECIAL,
+    REPLACEMENT,
+    Relation,
+    relation_named,
+)
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve
 from shuffledp.search import least_epsilon
 from shuffledp.training.shuffled import EpochCurve
+from shuffledp.values.described import Described
 from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
@@ -86,51 +93,89 @@ _ADAPTIVE_TO_EACH = (
 )
 
 
-@dataclass(frozen=True)
-class SGD(Accountant):
-    """The account of SGD with Gaussian noise; made by ``sgd``.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SGD(Described, Accountant):
+    """Privacy of SGD on clipped gradients with Gaussian noise.
 
-    Attributes
+    Without ``sampler`` the noise is on every user's gradient (the shuffle model); with one it is on
+    every batch's sum (DP-SGD).
+
+    Parameters
     ----------
-    sampler : {"balls-and-bins", "shuffle", "poisson"} or None
-        How the examples of an epoch come into its batches, whose sums are noisy; None: the noise is
-        on every user's gradient (the shuffle model).
     n : int
-        Users (examples).
+        Users (examples), 1 <= n <= 1e15.
     noise : float
-        Standard deviation of the noise, in the units of the gradient.
+        Standard deviation of the noise on every gradient, or with a sampler on every batch's sum,
+        in the gradient's units; clip/25 to 1e100 clip.
     clip : float
-        L2 norm every gradient is clipped to.
+        L2 norm every gradient is clipped to, 1e-100 to 1e100.
     epochs : int
-        Passes, each in a fresh random order, or with its batches drawn afresh.
+        Passes over the data, each in a fresh random order, or with its batches drawn afresh.
     batch : int
-        Examples in a batch (on average, unless batches are shuffled); an epoch has
+        Gradients added up for a step (on average, unless batches are shuffled). Without a sampler
+        that is post-processing, so it does not change the privacy; with one an epoch has
         ceil(n/batch) steps, and Poisson's rate is batch/n.
-    target : float
-        delta at which ``at_target`` is.
+    sampler : {"balls-and-bins", "shuffle", "poisson"}, optional
+        How the examples of an epoch come into batches.
     per_epoch : int
-        Balls and bins: in how many batches of an epoch an example is.
-    relation : Relation
-        Which datasets are neighbours: one example's gradients replaced by zero
-        ("replace-special"), or, unless batches are shuffled, one example added or removed. Without
-        a sampler one user's value replaced.
+        Balls and bins: in how many batches of an epoch each example is.
+    relation : {"replace-special", "add-or-remove-one"} or Relation, optional
+        With a sampler, which datasets are neighbours: one example's gradients replaced by zero (by
+        default), or one example added or removed (not for shuffled batches). Without a sampler one
+        user's value is replaced.
     trust : {"all", "published"}
         "published" leaves out what is proved only in docs/.
     lower : bool
         Without a sampler: also a lower end, from fixed gradients (tens of seconds).
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> run = sd.SGD(n=60_000, noise=2.0, clip=1.0, epochs=10, batch=600)
+    >>> run.steps
+    1000
+    >>> run = sd.SGD(n=50, noise=0.5, clip=1.0, epochs=1, sampler="balls-and-bins")
+    >>> 0.1179 < run.delta(epsilon=0.5).upper < 0.118
+    True
     """
 
-    sampler: Sampler | None
     n: int
     noise: float
     clip: float
     epochs: int
-    batch: int
-    target: float
+    batch: int = 1
+    sampler: Sampler | None = None
     per_epoch: int = 1
-    relation: Relation = REPLACE_SPECIAL
+    relation: Relation = None  # type: ignore[assignment] (a name, or what the sampler has)
     trust: Trust = "all"
     lower: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.lower, bool):
+            raise rejected("lower", self.lower, "True or False")
+        if self.sampler is not None:
+            _check.choice("sampler", self.sampler, SAMPLERS)
+            if self.lower:
+                wanted = "nothing: with a sampler there is always a lower end"
+                raise rejected("lower", self.lower, wanted)
+        n = _check.count("n", self.n)
+        epochs = _check.count("epochs", self.epochs, high=_MOST_STEPS)
+        steps = -(-n // _check.count("batch", self.batch, high=n))
+        _check.count(
+            "per_epoch", self.per_epoch, high=steps if self.sampler == "balls-and-bins" else 1
+        )
+        if self.sampler is not None:
+            _check.count("steps (epochs times ceil(n/batch))", epochs * steps, high=_MOST_STEPS)
+        _check.trust(self.trust)
+        noise, clip = checked_noise(self.noise, self.clip)
+        checked = {"noise": noise, "clip": clip, "relation": _known(self.sampler, self.relation)}
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def steps(self) -> int:
@@ -141,11 +186,6 @@ class SGD(Accountant):
     def epoch_steps(self) -> int:
         """Batches of an epoch: T = ceil(n/batch)."""
         return -(-self.n // self.batch)
-
-    @property
-    def at_target(self) -> Bound:
-        """eps of all epochs at the target delta, both ends certified."""
-        return _FOUND.of(self).answer("bound", lambda: self.epsilon(delta=self.target))
 
     def composed(self) -> Composed:
         """All epochs: Renyi, trade-off and the rest are methods of it."""
@@ -365,24 +405,6 @@ class SGD(Accountant):
             _REALS,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able form."""
-        names = ("sampler", "n", "noise", "clip", "epochs", "batch", "per_epoch", "steps")
-        given = {name: getattr(self, name) for name in names}
-        return {**given, "delta": self.target, "bound": self.at_target.to_dict()}
-
-    def __str__(self) -> str:
-        kind = "shuffled SGD" if self.sampler is None else f"DP-SGD, {self.sampler}"
-        lines = [
-            (
-                f"{kind}: n = {self.n:,}, noise {self.noise:g}, clip {self.clip:g}, "
-                f"{self.epochs:,} epochs, batches of {self.batch:,} ({self.steps:,} steps)"
-            ),
-            str(self.at_target),
-        ]
-        lines += [f"  assumes {words}" for words in self.at_target.assumptions]
-        return "\n".join(lines)
-
 
 @dataclass(frozen=True)
 class OfCurve(Certifier):
@@ -430,6 +452,17 @@ _LARGE_AGAINST_ALL = {
     "gradients": "one example's is +clip or 0 in one direction, all others' are -clip",
 }
 _FOUND: Beside[SGD, Answers] = Beside(lambda _: Answers())
+
+
+def _known(sampler: Sampler | None, relation: Relation | str | None) -> Relation:
+    """Which datasets are neighbours, where that is known of the sampler."""
+    usual = REPLACEMENT if sampler is None else REPLACE_SPECIAL
+    found = usual if relation is None else relation_named(relation)
+    allowed = (usual, ADD_OR_REMOVE) if sampler in {"balls-and-bins", "poisson"} else (usual,)
+    if found not in allowed:
+        keys = " or ".join(f'"{r.key}"' for r in allowed)
+        raise rejected("relation", found.key, f"{keys} for sampler = {sampler!r}")
+    return found
 
 
 def checked_noise(noise: Any, clip: Any) -> tuple[float, float]:
