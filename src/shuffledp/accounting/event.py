@@ -29,8 +29,8 @@ class ShuffleDpEvent(dp_event.DpEvent):
     Attributes
     ----------
     account : Account, Composed or SGD
-        What ``shuffle`` or ``compose`` returned, or a run of training; messages or crowds behind one perfect
-        shuffler, with one user who changes.
+        What ``shuffle`` or ``compose`` returned, or a run of training; messages or crowds behind
+        one perfect shuffler, with one user who changes.
     """
 
     account: Account | Composed | SGD = attr.ib(validator=_is_account)
