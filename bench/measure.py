@@ -70,8 +70,8 @@ def _profile(mechanism: Make, n: int) -> Make:
     return ask
 
 
-def _sgd(**setting: Any) -> Make:
-    return lambda: sd.sgd(noise=1.0, clip=1.0, epochs=10, **setting).at_target
+def _sgd(*, delta: float, **setting: Any) -> Make:
+    return lambda: sd.SGD(noise=1.0, clip=1.0, epochs=10, **setting).epsilon(delta=delta)
 
 
 def questions() -> list[Question]:

@@ -211,7 +211,7 @@ def refuse_rounds(seen: Seen, shuffler: Shuffler, changed: int, rounds: int) -> 
 
 
 def table() -> str:
-    """The table of docs/supported.md, in Markdown: what can be had together, and what is wanted if not."""
+    """The table of docs/supported.md, in Markdown: what can be had together, or what is wanted."""
     names = _NAMES
     rows = [["", *(f"`{name}`" if "=" in name or " " not in name else name for name in names)]]
     rows.append(["---"] * len(rows[0]))
