@@ -103,6 +103,10 @@ SENTENCES = {
     "zero-vector": "the special value is the report of zeros alone, randomized as every other",
     "or-item": "every other report holds one 1 before it is randomized",
     "real-sums": "inputs are in [{}, {}]; noise and sums are real numbers, not floats",
+    "vector-sums": (
+        "inputs are vectors of Euclidean length at most {}; noise and sums are real numbers, not "
+        "floats"
+    ),
     "added-noise": (
         "to every coordinate's sum the aggregator adds discrete {} noise z of its own, exactly "
         "with probability proportional to {}; nobody else knows the noise, or the sum without it"

@@ -147,8 +147,15 @@ def test_normal_noise_of_any_size(sigma, n, rounds):
     assert bound.upper <= bound.lower * (1.0 + 1e-10)
 
 
-def test_normal_noise_is_the_gaussian_mechanism():
-    found = sd.shuffle(sd.Gaussian(sigma=2.0, low=-1.0, high=1.0), 25, view="sums")
+@pytest.mark.parametrize(
+    ("noise", "inputs"),
+    [
+        (sd.Gaussian(sigma=2.0, low=-1.0, high=1.0), "inputs are in [-1, 1]"),
+        (sd.GaussianBall(d=5, sigma=2.0, radius=1.0), "vectors of Euclidean length at most 1;"),
+    ],
+)
+def test_normal_noise_is_the_gaussian_mechanism(noise, inputs):
+    found = sd.shuffle(noise, 25, view="sums")
     # Sensitivity 2, standard deviation 2 sqrt(25): mu = 1/5.
     mu, epsilon = 0.2, 0.3
     exactly = 0.5 * (
@@ -158,7 +165,7 @@ def test_normal_noise_is_the_gaussian_mechanism():
     bound = found.delta(epsilon=epsilon)
     assert bound.lower <= exactly <= bound.upper <= 1.02 * exactly
     assert bound.upper_theorem.key == bound.lower_theorem.key == "sum-of-normals"
-    assert "inputs are in [-1, 1]" in " ".join(bound.assumptions)
+    assert inputs in " ".join(bound.assumptions)
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ def shuffle(
         Index of the group whose members are protected; None: the worst of all groups.
     view : {"messages", "sums"}
         What the analyst sees: all messages in a uniformly random order, or the sum of each of
-        their coordinates (secure aggregation, Prio): of ``RAPPOR``, ``OUE``, one-bit reports and
-        ``Gaussian``.
+        their coordinates (secure aggregation, Prio): of ``RAPPOR``, ``OUE``, one-bit reports,
+        ``Gaussian`` and ``GaussianBall``.
     ones : int
         With sums, the most 1s of a report before it is randomized: 1 for an item, more for
         vectors with several. Whoever adds up has to see to it.

@@ -15,7 +15,7 @@ from shuffledp.ball.bits import Bits
 from shuffledp.bound import Bound, Theorem
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACE_SPECIAL, REPLACEMENT, Relation
-from shuffledp.randomizers import Gaussian, Randomizer
+from shuffledp.randomizers import Gaussian, GaussianBall, Randomizer
 from shuffledp.statements import Sentence, say
 from shuffledp.views.noise import AddedNoise
 
@@ -27,7 +27,7 @@ class AddedUp:
     Attributes
     ----------
     mechanism : Randomizer
-        ``RAPPOR``, ``OUE``, a mechanism with one-bit reports, or ``Gaussian``.
+        ``RAPPOR``, ``OUE``, a mechanism with one-bit reports, ``Gaussian`` or ``GaussianBall``.
     n : int
         Users whose reports are added up, the one who is protected included.
     ones : int
@@ -64,11 +64,13 @@ class AddedUp:
         words += [say("added-up"), self.seen]
         if self.added is not None:
             words.append(self.added.words)
-        if not isinstance(self.mechanism, Gaussian) and self.count > 1:
+        if self.normal is None and self.count > 1:
             item = say("or-item" if self.relation == REPLACE_SPECIAL else "item")
             words.append(item if self.items else say("ones", self.ones))
-        if isinstance(self.mechanism, Gaussian):
-            words.append(say("real-sums", exact(self.mechanism.low), exact(self.mechanism.high)))
+        if isinstance(self.mechanism, GaussianBall):
+            words.append(say("vector-sums", exact(self.mechanism.radius)))
+        elif self.normal is not None:
+            words.append(say("real-sums", exact(self.normal.low), exact(self.normal.high)))
         words.append(ONE_ROUND if self.rounds == 1 else say("sums-rounds", self.rounds))
         return (*words, *own_assumptions(self.mechanism), SAME)
 
@@ -77,7 +79,7 @@ class AddedUp:
         """What the upper end rests on, and the lower one, a pair of data sets."""
         if self.added is not None:
             return theorems.SUMS_ADDED, theorems.SUMS_ADDED_DATASET
-        if isinstance(self.mechanism, Gaussian):
+        if self.normal is not None:
             return theorems.SUM_OF_NORMALS, theorems.SUM_OF_NORMALS
         return theorems.SUMS, theorems.SUMS_DATASET
 
@@ -110,13 +112,24 @@ class AddedUp:
         )
 
     @property
+    def normal(self) -> Gaussian | None:
+        """Noise on numbers; on vectors, that along the diameter of the ball, where two may differ.
+
+        None of bits.
+        """
+        noise = self.mechanism
+        if isinstance(noise, GaussianBall):
+            return noise.coordinate_noise
+        return noise if isinstance(noise, Gaussian) else None
+
+    @property
     def bits(self) -> Bits:
         """One coordinate's laws in balls; NotCertified where reports are no bits."""
         found = self.mechanism.added_bits()
         if found is None:
             raise NotCertified(
                 f"{self.mechanism.name}: no sum of its reports is accounted for: wanted rappor, "
-                "oue, a mechanism with one-bit reports, or gaussian noise"
+                "oue, a mechanism with one-bit reports, gaussian or gaussian-ball"
             )
         return found
 
@@ -140,7 +153,7 @@ class AddedUp:
     @property
     def changed(self) -> int:
         """Coordinates that a neighbour may change, in all rounds; of numbers the rounds."""
-        if isinstance(self.mechanism, Gaussian):
+        if self.normal is not None:
             return self.rounds
         return sum(self.changes()[0]) * self.rounds
 
@@ -150,7 +163,7 @@ class AddedUp:
 
         Else the coordinates that go from 1 to 0 (docs/theory-sums.md, Lemma 2.1).
         """
-        if isinstance(self.mechanism, Gaussian) or self.bits.mirrored:
+        if self.normal is not None or self.bits.mirrored:
             return self.changed
         return min(self.ones, self.count) * self.rounds
 

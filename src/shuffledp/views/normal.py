@@ -1,8 +1,9 @@
-"""Sums of numbers with normal noise: the Gaussian mechanism, exactly, in any number of rounds.
+"""Sums of numbers or vectors with normal noise: the Gaussian mechanism, exactly, in all rounds.
 
-Inputs of one user move the sum by at most high - low, and the noise of n users has deviation
-sigma sqrt(n): T rounds are one Gaussian mechanism with mu = sqrt(T/n) (high - low)/sigma
-(docs/theory-sums.md; Balle and Wang 2018; Dong, Roth, Su 2022, Corollary 3.3).
+Inputs of one user move the sum by at most high - low, of vectors the ball's diameter, and the noise
+of n users has deviation sigma sqrt(n): T rounds are one Gaussian mechanism with
+mu = sqrt(T/n) (high - low)/sigma (docs/theory-sums.md; Balle and Wang 2018; Dong, Roth, Su 2022,
+Corollary 3.3).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def normal_sum(view: AddedUp, noise: Gaussian, quantity: Quantity, value: float)
     view : AddedUp
         What is added up, and how often.
     noise : Gaussian
-        What each user runs.
+        What each user adds, along the line on which inputs differ.
     quantity : {"epsilon", "delta"}
         What is bounded.
     value : float

@@ -49,8 +49,8 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
 
     def bound(self, quantity: Quantity, value: float, *, recomputed: bool = False) -> Bound:
         """Both ends; ``recomputed``: by the data sets of a coordinate alone."""
-        if isinstance(self.mechanism, Gaussian):
-            return normal_sum(self, self.mechanism, quantity, value)
+        if self.normal is not None:
+            return normal_sum(self, self.normal, quantity, value)
         if recomputed:
             return searched(self, quantity=quantity, value=value, recomputed=True)
         return self._best(quantity, value)
@@ -117,7 +117,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
 
     def log_uppers(self, log_target: float) -> Callable[[float], float]:
         """log of delta's upper end for one user, at any eps; one coordinate's is followed to it."""
-        if isinstance(self.mechanism, Gaussian):
+        if self.normal is not None:
             return lambda epsilon: _log_upper(self.bound("delta", epsilon))
         if self.changed == 1:
             one, width = self.of_all, one_coordinate(self).width
@@ -171,7 +171,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
     def guarantee(self) -> float:
         """Pure guarantee of one user's reports, or of the sums if their noise has a smaller one."""
         own = local_guarantee(self)
-        if self.added is None or isinstance(self.mechanism, Gaussian):
+        if self.added is None or self.normal is not None:
             return own
         return min(own, float_above(arb(pure_of_one(self)) * self.changed))
 
@@ -182,8 +182,8 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
 
     def together(self, changed: int) -> Sums | None:
         """Of normal noise: k users move the sum as far as one with a range k times as wide."""
-        noise = self.mechanism
-        if not isinstance(noise, Gaussian):
+        noise = self.normal
+        if noise is None:
             return None
         width = (noise.high - noise.low) * changed * (1.0 + 4.0 * math.ulp(1.0))
         return replace(self, mechanism=Gaussian(sigma=noise.sigma, low=0.0, high=width))
@@ -206,10 +206,8 @@ def summed(
     if not isinstance(mechanism, Randomizer):
         raise rejected("mechanism", mechanism, "a randomizer such as RAPPOR(d=10, eps0=4.0)")
     found = relation_named(relation)
-    gaussian = isinstance(mechanism, Gaussian)
-    count = 1
-    if not gaussian:
-        one = Sums(mechanism, 1)
+    one, count = Sums(mechanism, 1), 1
+    if one.normal is None:
         _ = one.bits  # refuses reports that are none
         count = one.count
     # Of a single bit, or of a number, no value stands for nothing.
@@ -219,7 +217,7 @@ def summed(
         raise rejected("relation", found.key, f"{keys} for sums of {mechanism.name}")
     if added is not None and not isinstance(added, AddedNoise):
         raise rejected("added", added, 'none, or AddedNoise(kind="discrete-laplace", scale=2.0)')
-    if added is not None and gaussian:
+    if added is not None and one.normal is not None:
         raise rejected("added", added, "none where numbers with normal noise are added up")
     return Sums(
         mechanism=mechanism,
