@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -22,8 +21,6 @@ DEEP = -80.0
 # A profile is drawn up to the eps at which delta is this.
 _SMALLEST_DELTA = 1e-12
 _POINTS, _MOST_POINTS = 25, 500
-# Time in seconds after which no further point is started; slow curves have fewer points.
-_SECONDS = 45.0
 _DECADE = 10
 _LOST = "share of the users who collude or drop out"
 
@@ -63,7 +60,7 @@ class Accountant(ABC):
             Shares of the n users, in [0, 1), who collude with the analyst or whose reports do not
             arrive: eps is drawn over them. These users hide nobody; their number is rounded up.
         points : int
-            Number of points, 2 to 500, if not given. After 45 seconds no further point is started.
+            Number of points, 2 to 500, if not given.
         label : str, optional
             Entry of the legend; by default the mechanism.
         ax : matplotlib Axes, optional
@@ -88,24 +85,26 @@ class Accountant(ABC):
                 if given is not None:
                     raise ParameterError(f"{name}: wanted delta too, eps is drawn at one delta")
             xs = _given("epsilons", epsilons) or _epsilons(source, points)
-            kept, bounds = _swept(xs, lambda epsilon: source.delta(epsilon=epsilon))
-            return draw.draw_curve(ax, kept, bounds, label=words)
+            return draw.draw_curve(ax, xs, source.profile(xs), label=words)
         delta = _check.open_unit("delta", delta)
         if epsilons is not None:
             raise ParameterError("epsilons: wanted no delta, which is what is drawn over them")
         if not hasattr(source, "with_n"):
             raise ParameterError(f"delta = {delta:g}: wanted none, there is no one n to change")
         said = f"{source.label}, delta = {delta:g}" if label is None else words
+
+        def among(users: Iterable[float]) -> tuple[Bound, ...]:
+            return tuple(source.with_n(int(n)).epsilon(delta=delta) for n in users)
+
         if lost is not None:
             if ns is not None:
                 raise ParameterError("lost: wanted no ns, it is over one of the two")
-            left = {share: left_of(source.n, share) for share in _shares(lost)}
-            found = _swept(list(left), lambda s: source.with_n(left[s]).epsilon(delta=delta))
-            return draw.draw_curve(ax, *found, label=said, across=_LOST)
+            shares = _shares(lost)
+            left = [left_of(source.n, share) for share in shares]
+            return draw.draw_curve(ax, shares, among(left), label=said, across=_LOST)
         whole = None if ns is None else [_check.count("ns", n) for n in ns]
         xs = _given("ns", whole) or _users(source.n, points)
-        kept, bounds = _swept(xs, lambda n: source.with_n(int(n)).epsilon(delta=delta))
-        return draw.draw_curve(ax, kept, bounds, label=said, marked=source.n)
+        return draw.draw_curve(ax, xs, among(xs), label=said, marked=source.n)
 
     @by_name
     def epsilon(self, *, delta: float) -> Bound:
@@ -257,31 +256,3 @@ def _epsilons(source: Accountant, points: int) -> list[float]:
 def _users(n: int, points: int) -> list[float]:
     low, high = max(1, n // _DECADE), min(n * _DECADE, _check.LARGEST_COUNT)
     return [float(x) for x in np.unique(np.rint(np.geomspace(low, high, points)))]
-
-
-def _swept(
-    xs: Sequence[float], ask: Callable[[float], Bound]
-) -> tuple[list[float], tuple[Bound, ...]]:
-    """The bounds at the points, in an order that fills wide gaps first."""
-    give_up = time.monotonic() + _SECONDS
-    found: dict[float, Bound] = {}
-    for place in _order(len(xs)):
-        if len(found) >= 2 and time.monotonic() > give_up:
-            break
-        found[xs[place]] = ask(xs[place])
-    kept = sorted(found)
-    return kept, tuple(found[x] for x in kept)
-
-
-def _order(count: int) -> list[int]:
-    """Both ends, then midpoints of the gaps, so that every prefix covers the range."""
-    order, seen = [0, count - 1], {0, count - 1}
-    gaps = [(0, count - 1)]
-    while gaps:
-        low, high = gaps.pop(0)
-        middle = (low + high) // 2
-        if middle not in seen:
-            order.append(middle)
-            seen.add(middle)
-            gaps += [(low, middle), (middle, high)]
-    return order

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.planner.central import Central, central
+from shuffledp.planner.central import central
 from shuffledp.planner.result import ORDER_DIGITS, Plan, Row
-from shuffledp.planner.solve import Settled, Target, confirm, settle
+from shuffledp.planner.solve import Asked, Settled, confirm, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
 
 Report = Callable[[str], None]
@@ -92,28 +92,32 @@ def plan(
         task = make_task(task, **parameters)
     elif parameters:
         raise ParameterError(f"{next(iter(parameters))}: wanted no argument of this name")
-    n = _check.count("n", n)
-    hidden = n if hidden is None else _check.count("hidden", hidden, high=n)
-    rounds = _check.count("rounds", rounds, high=10**9)
-    if limit is not None:
-        limit = _check.count("limit", limit)
-    if local is not None:
-        local = _check.local_epsilon("local", local)
-    epsilon = _check.positive("epsilon", epsilon, high=_check.LARGEST_EPS0)
-    trust = _check.trust(trust)
-    target = Target(epsilon, _check.open_unit("delta", delta), rounds, trust)
-    limits = _Limits(limit, local)
-    rows, left_out, starts, options = [], [], {}, {}
-    floors = [(_floor(task, option, n), option) for option in _chosen(task, mechanisms)]
+    asked = Asked(
+        task=task,
+        n=n,
+        hidden=0 if hidden is None else _check.count("hidden", hidden),
+        epsilon=epsilon,
+        delta=delta,
+        rounds=rounds,
+        limit=limit,
+        most_local=local,
+        trust=trust,
+    )
+    rows, left_out = list[Row](), list[tuple[str, str]]()
+    starts, options = dict[str, float](), dict[str, Option]()
+    # None of an option's values has an error below that with the least noise.
+    floors = [
+        (_error(asked, option, option.ends[1], unknown=0.0), option)
+        for option in _chosen(task, mechanisms)
+    ]
     for floor, every in sorted(floors, key=lambda one: one[0]):
-        option = _limited(every, limits)
+        option = _limited(every, asked)
         report(option.label)
         best = min((row.error for row in rows), default=math.inf)
         if mechanisms is None and floor > _FAR * best:
             left_out.append((option.label, f"error >= {floor:.3g} with any {option.parameter}"))
             continue
-        start = starts.get(option.parameter)
-        found = _row(task, option, n, hidden, target, limits, start)
+        found = _row(asked, option, starts.get(option.parameter))
         if isinstance(found, str):
             left_out.append((option.label, found))
         else:
@@ -122,23 +126,23 @@ def plan(
 
     def confirmed(row: Row) -> Row | str:
         report(f"{row.label}, confirming")
-        return _confirmed(row, task, options[row.label], n, hidden, target, limits)
+        option = options[row.label]
+        return _tried(lambda: _priced(asked, option, confirm(option, asked, row.value)))
 
     rows = _best_confirmed(rows, left_out, confirmed)
-    reference = _central(task, n, target)
+    reference = central(
+        task.sensitivity(asked.n), epsilon=asked.epsilon, delta=asked.delta, rounds=asked.rounds
+    )
+    alone = [
+        _error(asked, option, asked.epsilon / asked.rounds, unknown=math.inf)
+        for option in task.options()
+        if option.parameter == "eps0"
+    ]
     return Plan(
-        task=task,
-        n=n,
-        hidden=hidden,
-        epsilon=epsilon,
-        delta=target.delta,
-        rounds=rounds,
-        limit=limit,
-        most_local=local,
-        trust=trust,
+        **vars(asked),
         rows=tuple(rows),
         left_out=tuple(left_out),
-        local=_local(task, n, epsilon / rounds),
+        local=min(alone, default=math.inf),
         central=reference.error,
         central_noise=reference.words,
     )
@@ -155,41 +159,28 @@ def _chosen(task: Task, mechanisms: Iterable[str] | None) -> list[Option]:
     return [options[label] for label in dict.fromkeys(labels)]
 
 
-def _floor(task: Task, option: Option, n: int) -> float:
-    """The error with the least noise of an option: none of its values has less."""
+def _error(asked: Asked, option: Option, value: float, *, unknown: float) -> float:
+    """The error of an option at a value; ``unknown`` where there is no such mechanism."""
     try:
-        return task.error(option.build(option.ends[1]), n)
+        return asked.task.error(option.build(value), asked.n)
     except (NotCertified, ParameterError):
-        return 0.0
+        return unknown
 
 
-def _row(
-    task: Task,
-    option: Option,
-    n: int,
-    hidden: int,
-    target: Target,
-    limits: _Limits,
-    start: float | None,
-) -> Row | str:
+def _tried(price: Callable[[], Row | str]) -> Row | str:
+    """A row, or why there is none."""
+    try:
+        return price()
+    except (NotCertified, ParameterError) as refused:
+        return str(refused)
+
+
+def _row(asked: Asked, option: Option, start: float | None) -> Row | str:
     """The mechanism's row, or why it has none."""
     # Where even the shortest messages are too long nothing need be solved for.
-    if limits.bits is not None and (least := _least_bits(option)) > limits.bits:
-        return f"sends {least:,} bits a user or more, and {limits.bits:,} are allowed"
-    try:
-        return _priced(task, option, n, settle(option, hidden, target, start=start), limits)
-    except (NotCertified, ParameterError) as refused:
-        return str(refused)
-
-
-def _confirmed(
-    row: Row, task: Task, option: Option, n: int, hidden: int, target: Target, limits: _Limits
-) -> Row | str:
-    """The row with the margin that an account adds, or why it has none."""
-    try:
-        return _priced(task, option, n, confirm(option, hidden, target, row.value), limits)
-    except (NotCertified, ParameterError) as refused:
-        return str(refused)
+    if asked.limit is not None and (least := _least_bits(option)) > asked.limit:
+        return f"sends {least:,} bits a user or more, and {asked.limit:,} are allowed"
+    return _tried(lambda: _priced(asked, option, settle(option, asked, start=start)))
 
 
 def _best_confirmed(
@@ -214,14 +205,14 @@ def _order(row: Row) -> tuple[float, int, str]:
     return float(f"{row.error:.{ORDER_DIGITS}g}"), row.bits, row.label
 
 
-def _priced(task: Task, option: Option, n: int, settled: Settled, limits: _Limits) -> Row | str:
+def _priced(asked: Asked, option: Option, settled: Settled) -> Row | str:
     """The row of a settled value: its bits and its error, or which limit it does not keep."""
     sent = _bits(settled.source)
-    if limits.bits is not None and sent > limits.bits:
-        return f"sends {sent:,} bits a user, and {limits.bits:,} are allowed"
-    if limits.local is not None and settled.source.eps0 > limits.local:
-        return f"eps0 = {settled.source.eps0:g}, and {limits.local:g} is allowed"
-    error = task.error(settled.source, n)
+    if asked.limit is not None and sent > asked.limit:
+        return f"sends {sent:,} bits a user, and {asked.limit:,} are allowed"
+    if asked.most_local is not None and settled.source.eps0 > asked.most_local:
+        return f"eps0 = {settled.source.eps0:g}, and {asked.most_local:g} is allowed"
+    error = asked.task.error(settled.source, asked.n)
     return Row(
         label=option.label,
         source=settled.source,
@@ -230,24 +221,16 @@ def _priced(task: Task, option: Option, n: int, settled: Settled, limits: _Limit
         epsilon=settled.epsilon,
         bits=sent,
         error=error,
-        largest_error=task.largest(error),
+        largest_error=asked.task.largest(error),
         confirmed=settled.confirmed,
     )
 
 
-@dataclass(frozen=True)
-class _Limits:
-    """What a user may send, and give away without a shuffler; None: anything."""
-
-    bits: int | None
-    local: float | None
-
-
-def _limited(option: Option, limits: _Limits) -> Option:
+def _limited(option: Option, asked: Asked) -> Option:
     """The option with no eps0 above the limit."""
-    if limits.local is None or option.parameter != "eps0":
+    if asked.most_local is None or option.parameter != "eps0":
         return option
-    return replace(option, high=min(option.high, limits.local))
+    return replace(option, high=min(option.high, asked.most_local))
 
 
 def _bits(source: Source) -> int:
@@ -261,23 +244,3 @@ def _least_bits(option: Option) -> int:
         return min(_bits(option.build(value)) for value in (option.low, option.high))
     except (NotCertified, ParameterError):
         return 0
-
-
-def _central(task: Task, n: int, target: Target) -> Central:
-    """The least error of a trusted server at the whole target."""
-    return central(
-        task.sensitivity(n), epsilon=target.epsilon, delta=target.delta, rounds=target.rounds
-    )
-
-
-def _local(task: Task, n: int, epsilon: float) -> float:
-    """The least error without a shuffler, at eps0 = eps."""
-    best = math.inf
-    for option in task.options():
-        if option.parameter != "eps0":
-            continue
-        try:
-            best = min(best, task.error(option.build(epsilon), n))
-        except (NotCertified, ParameterError):
-            continue
-    return best

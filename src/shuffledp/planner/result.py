@@ -7,11 +7,11 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp._check import Trust
 from shuffledp.bound import outward
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.central import split_words
-from shuffledp.planner.tasks import Source, Task
+from shuffledp.planner.solve import Asked
+from shuffledp.planner.tasks import Source
 from shuffledp.values.described import ByContent
 from shuffledp.values.notebook import Drawn, Record, Sheet
 
@@ -76,28 +76,14 @@ class Row(ByContent):
         }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Plan(Drawn, ByContent):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Plan(Asked, Drawn):
     """Mechanisms for a task at one central guarantee, by error to three digits.
 
     Attributes
     ----------
-    task : Task
-        What is estimated.
-    n : int
-        Users whose reports are estimated from.
-    hidden : int
-        Honest messages of the smallest batch: what the guarantee is for.
-    epsilon, delta : float
-        The target, after all rounds.
-    rounds : int
-        Rounds on the same users.
-    limit : int or None
-        Most bits a user may send in a round.
-    most_local : float or None
-        Most that a user's messages alone may give away.
-    trust : {"all", "published"}
-        Which theorems were used.
+    task, n, hidden, epsilon, delta, rounds, limit, most_local, trust
+        What was asked, as in ``Asked``.
     rows : tuple of Row
         Mechanisms that meet the target, by error to three digits; of equal ones the fewest bits
         first.
@@ -111,15 +97,6 @@ class Plan(Drawn, ByContent):
         eps/rounds or Gaussian noise for all rounds together at eps and delta, whichever is less.
     """
 
-    task: Task
-    n: int
-    hidden: int
-    epsilon: float
-    delta: float
-    rounds: int
-    limit: int | None
-    most_local: float | None
-    trust: Trust
     rows: tuple[Row, ...]
     left_out: tuple[tuple[str, str], ...]
     local: float

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.accounts import shuffle
 from shuffledp.bound import outward
@@ -15,8 +16,9 @@ from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import is_continuous
 from shuffledp.multimessage import MultiMessage
-from shuffledp.planner.tasks import Option, Source
+from shuffledp.planner.tasks import Option, Source, Task
 from shuffledp.rounds import compose, stated
+from shuffledp.values.described import ByContent
 
 # Relative width of eps: continuous outputs take a hundred times as long.
 FINE, COARSE = 1e-6, 1e-3
@@ -29,14 +31,51 @@ _DIGITS = 5
 _APART, _NEAR, _NEAR_OF_ROUNDS = 1e-3, 1e-4, 1e-2
 
 
-@dataclass(frozen=True)
-class Target:
-    """eps and delta after some rounds, and which theorems may certify them."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Asked(ByContent):
+    """What a plan is asked for.
 
+    Attributes
+    ----------
+    task : Task
+        What is estimated.
+    n : int
+        Users whose reports are estimated from.
+    hidden : int
+        Honest messages of the smallest batch: what the guarantee is for; by default n.
+    epsilon, delta : float
+        The target after all rounds.
+    rounds : int
+        Rounds on the same users.
+    limit : int or None
+        Most bits a user may send in a round.
+    most_local : float or None
+        Most that a user's messages alone may give away: eps0 in nats.
+    trust : {"all", "published"}
+        Which theorems are used.
+    """
+
+    task: Task
+    n: int
+    hidden: int = 0
     epsilon: float
     delta: float
-    rounds: int
-    trust: Trust
+    rounds: int = 1
+    limit: int | None = None
+    most_local: float | None = None
+    trust: Trust = "all"
+
+    def __post_init__(self) -> None:
+        n = _check.count("n", self.n)
+        object.__setattr__(self, "hidden", _check.count("hidden", self.hidden or n, high=n))
+        _check.count("rounds", self.rounds, high=10**9)
+        if self.limit is not None:
+            _check.count("limit", self.limit)
+        if self.most_local is not None:
+            _check.local_epsilon("local", self.most_local)
+        _check.positive("epsilon", self.epsilon, high=_check.LARGEST_EPS0)
+        _check.open_unit("delta", self.delta)
+        _check.trust(self.trust)
 
 
 @dataclass(frozen=True)
@@ -52,7 +91,7 @@ class Settled:
     confirmed: bool = False
 
 
-def settle(option: Option, n: int, target: Target, *, start: float | None = None) -> Settled:
+def settle(option: Option, asked: Asked, *, start: float | None = None) -> Settled:
     """About the most accurate value of an option that meets the target, to five digits.
 
     One round is bounded by wide certified ends, which are near the sharp ones and cost a few
@@ -62,9 +101,7 @@ def settle(option: Option, n: int, target: Target, *, start: float | None = None
     ----------
     option : Option
         What is solved for.
-    n : int
-        Honest messages.
-    target : Target
+    asked : Asked
         What has to be met.
     start : float, optional
         Where to begin: near the answer it saves time.
@@ -72,32 +109,30 @@ def settle(option: Option, n: int, target: Target, *, start: float | None = None
     Raises
     ------
     NotCertified
-        If no value meets the target.
+        If no value meets the asked.
     """
 
     def account(source: Source) -> Accountant:
-        if target.rounds == 1:
-            return shuffle(source, n=n, rtol=_WIDE, trust=target.trust)
-        one = shuffle(source, n=n, trust=target.trust)
+        if asked.rounds == 1:
+            return shuffle(source, n=asked.hidden, rtol=_WIDE, trust=asked.trust)
+        one = shuffle(source, n=asked.hidden, trust=asked.trust)
         # As an account composes rounds: from the curves that a verifier recomputes.
-        return compose([one.as_round(sharper=False)], rounds=target.rounds)
+        return compose([one.as_round(sharper=False)], rounds=asked.rounds)
 
-    near = _NEAR if target.rounds == 1 else _NEAR_OF_ROUNDS
-    value = meeting(**_question(option, account, target.epsilon, target), near=near, start=start)
+    near = _NEAR if asked.rounds == 1 else _NEAR_OF_ROUNDS
+    value = meeting(**_question(option, account, asked.epsilon, asked), near=near, start=start)
     value = _rounded(option, value)
-    return Settled(value, option.build(value), target.epsilon)
+    return Settled(value, option.build(value), asked.epsilon)
 
 
-def confirm(option: Option, n: int, target: Target, value: float) -> Settled:
+def confirm(option: Option, asked: Asked, value: float) -> Settled:
     """The most accurate value with the margin that an account of a deployment adds.
 
     Parameters
     ----------
     option : Option
         What is solved for.
-    n : int
-        Honest messages.
-    target : Target
+    asked : Asked
         What has to be met.
     value : float
         Where to begin: what ``settle`` found.
@@ -105,37 +140,37 @@ def confirm(option: Option, n: int, target: Target, value: float) -> Settled:
     Raises
     ------
     NotCertified
-        If no value meets the target.
+        If no value meets the asked.
     """
     rtol = accuracy(option.build(value))
 
     def account(source: Source) -> Accountant:
-        one = shuffle(source, n=n, rtol=rtol, trust=target.trust)
-        if target.rounds == 1:
+        one = shuffle(source, n=asked.hidden, rtol=rtol, trust=asked.trust)
+        if asked.rounds == 1:
             return one
         part = one.as_round(sharper=False)
-        log_target = math.log(target.delta)
-        part = stated(part, log_target=log_target, rounds=target.rounds, lower=False)
-        return compose([part], rounds=target.rounds)
+        log_target = math.log(asked.delta)
+        part = stated(part, log_target=log_target, rounds=asked.rounds, lower=False)
+        return compose([part], rounds=asked.rounds)
 
     # An account adds its own width to eps.
-    most = target.epsilon / (1.0 + rtol) * (1.0 - math.ulp(1.0))
-    found = calibrate(**_question(option, account, most, target), rtol=_APART, start=value)
-    epsilon = found.account.upper_epsilon(delta=target.delta) * (1.0 + rtol)
+    most = asked.epsilon / (1.0 + rtol) * (1.0 - math.ulp(1.0))
+    found = calibrate(**_question(option, account, most, asked), rtol=_APART, start=value)
+    epsilon = found.account.upper_epsilon(delta=asked.delta) * (1.0 + rtol)
     value = _rounded(option, found.value)
-    if epsilon > target.epsilon:
+    if epsilon > asked.epsilon:
         raise NotCertified(f"{option.label}: {option.parameter} = {value:g} misses the target")
     return Settled(value, option.build(value), epsilon, confirmed=True)
 
 
 def _question(
-    option: Option, account: Callable[[Source], Accountant], epsilon: float, target: Target
+    option: Option, account: Callable[[Source], Accountant], epsilon: float, asked: Asked
 ) -> dict[str, Any]:
     """What is asked. Values are evaluated as they will be written down."""
     return {
         "account": lambda value: account(option.build(_rounded(option, value))),
         "epsilon": epsilon,
-        "delta": target.delta,
+        "delta": asked.delta,
         "find": option.find,
         "low": option.low,
         "high": option.high,
