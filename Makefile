@@ -171,7 +171,7 @@ bench: $(HAS_DEV)
 
 figures: $(HAS_DEV)
 	@$(PY) -m bench figures
-	@$(PY) -m papers.printed
+	@$(PY) -m papers.printed.table
 
 format: $(HAS_DEV)
 	@$(PY) -m ruff check --fix-only --quiet .

@@ -6,13 +6,14 @@ and ``<!-- end -->`` is replaced; docs/mechanisms.md is written as a whole.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from papers.printed.rows import ends
 
 import shuffledp as sd
 from bench import cases
@@ -104,7 +105,10 @@ def mechanisms_page() -> str:
 def mechanism_summary() -> str:
     """One line a mechanism: class, name on the command line, what it is."""
     rows = [["class", "name", "what a user sends"]]
-    rows += [[f"`{cls.__name__}`", f"`{cls.name}`", cls.summary] for cls in _classes()]
+    rows += [
+        [f"`{cls.__name__}`", f"`{cls.name}`", cls.summary]
+        for cls in map(mechanism_class, sd.randomizer_names())
+    ]
     return table(rows)
 
 
@@ -113,14 +117,6 @@ def analysis_table() -> str:
     rows = [["analysis", "end", "provenance", "holds for"]]
     rows += [[f"`{a.key}`", a.end, a.theorem.provenance, a.validity] for a in sd.analyses()]
     return table(rows)
-
-
-def _classes() -> list[type[sd.Randomizer]]:
-    order = [sd.BinaryRR, sd.KRR, sd.RAPPOR, sd.OUE, sd.LocalHash, sd.BLH, sd.OLH]
-    order += [sd.HadamardResponse, sd.SubsetSelection]
-    order += [sd.Laplace, sd.Gaussian, sd.Channel]
-    others = [mechanism_class(name) for name in sd.randomizer_names()]
-    return [*order, *(cls for cls in others if cls not in order)]
 
 
 def _or_none(number: Callable[[], float]) -> str:
@@ -132,12 +128,4 @@ def _or_none(number: Callable[[], float]) -> str:
 
 
 def _bracket(acc: sd.Account) -> str:
-    bound = acc.epsilon(delta=cases.DELTA)
-    return f"{_outward(bound.lower, math.floor)} to {_outward(bound.upper, math.ceil)}"
-
-
-def _outward(value: float, rounding: Callable[[float], int]) -> str:
-    if not 0.0 < value < math.inf:
-        return f"{value:g}"
-    digits = 3 - math.floor(math.log10(value))
-    return f"{rounding(value * 10.0**digits) / 10.0**digits:.{digits}f}"
+    return ends(acc.epsilon(delta=cases.DELTA))

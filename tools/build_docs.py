@@ -123,11 +123,10 @@ def _reference_pages() -> Iterator[tuple[str, str]]:
 
 
 def _mechanism_pages() -> Iterator[tuple[str, str]]:
-    examples, rows, lines = cases.tabulated(), _measured(), []
+    examples, rows = cases.tabulated(), _measured()
     for name, cls in mechanisms().items():
         summary = getattr(cls, "summary", "") or (cls.__doc__ or "").strip().splitlines()[0]
         summary = re.sub(r"([*_|<])", r"\\\1", summary.replace("``", "`"))
-        lines.append(f"| [{name}]({name}.md) | `{cls.__name__}` | {summary} |")
         parts = [f"# {name}", f"{summary}."]
         for label in (label for label in examples if label.split(" ")[0] == name):
             parts += [f"```python\nsd.{examples[label]!r}\n```", rows.get(label, "")]
@@ -136,10 +135,8 @@ def _mechanism_pages() -> Iterator[tuple[str, str]]:
             f"mechanisms/{name}",
             "\n\n".join([*parts, _auto("class", f"shuffledp.{cls.__name__}")]),
         )
-    words = "Local randomizers, and protocols of several messages a user, by their names in files."
-    table = "| name | class | what a user sends |\n| --- | --- | --- |\n" + "\n".join(lines)
-    tree = _tree("Mechanisms", tuple(f"mechanisms/{name}" for name in mechanisms()))
-    yield "mechanisms/index", f"# Each mechanism\n\n{words}\n\n{table}\n\n{tree}"
+    tree = _tree("Mechanisms", tuple(f"mechanisms/{name}" for name in mechanisms()), "")
+    yield "mechanisms/index", f"# Each mechanism\n\nBy its name in files.\n\n{tree}"
 
 
 def _measured() -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""The table printed / ours / verdict, as CSV and on docs/papers.md."""
+"""The table printed / ours / verdict: all rows as CSV, those that differ on docs/papers.md.
+
+python -m papers.printed.table
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from papers.printed.rows import ROWS, Row
+from papers.printed import ROWS, Row
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 ALL = PAGE.parent / "figures" / "papers" / "printed.csv"
@@ -45,11 +48,14 @@ def markdown(lines: Sequence[Line]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def write() -> list[Path]:
+def main() -> None:
     """Compute all rows, and write both."""
     lines = [line(row) for row in ROWS]
     with ALL.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("paper", *HEAD), *lines])
     text, made = PAGE.read_text(encoding="utf-8"), markdown(lines)
     PAGE.write_text(BLOCK.sub(lambda found: found[1] + made + found[3], text), encoding="utf-8")
-    return [ALL, PAGE]
+
+
+if __name__ == "__main__":
+    main()
