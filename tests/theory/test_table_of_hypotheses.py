@@ -11,7 +11,7 @@ from shuffledp.bound import Theorem
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
-SECTION = TEXT[TEXT.index("## 8. Theorem, hypotheses") : TEXT.index("## 9. Where each")]
+SECTION = TEXT[TEXT.index("## 8. Theorem, hypotheses") : TEXT.index("## 10. Limits")]
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in SECTION.splitlines()
