@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -25,6 +25,7 @@ __all__ = [
     "Rows",
     "WorstPairs",
     "not_known",
+    "three",
 ]
 
 # Two inputs, in the order of the divergence.
@@ -236,6 +237,12 @@ class Definition:
             return Bit(1 - share, share)
 
         return Bits((0, 1), law, mirrored=made.symmetric)
+
+
+def three(values: Iterable[arb]) -> Masses:
+    """Three masses, of a class of outputs under x0, x1 and x."""
+    first, second, third = values
+    return first, second, third
 
 
 def not_known(name: Any) -> NotCertified:

@@ -18,7 +18,7 @@ from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.hierarchy import Hierarchy
 from shuffledp.randomizers.hyperplanes import PIRAPPOR, ProjectiveGeometry
 from shuffledp.randomizers.integers import DiscreteGaussian, DiscreteLaplace
-from shuffledp.randomizers.interval_noise import Gaussian, GeneralizedGaussian, Laplace, Staircase
+from shuffledp.randomizers.interval_noise import Gaussian, GeneralizedGaussian, Laplace
 from shuffledp.randomizers.items import KRR, BinaryRR, Extremal, SubsetSelection
 from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.laplace_ball import LaplaceBall
@@ -26,6 +26,7 @@ from shuffledp.randomizers.one_of import Parallel, PoissonSubsample
 from shuffledp.randomizers.pckv import PCKVGRR
 from shuffledp.randomizers.privunit import PrivUnit
 from shuffledp.randomizers.sets import SamplingRAPPOR, Wheel
+from shuffledp.randomizers.staircase import Staircase
 from shuffledp.randomizers.two_levels import Duchi, Hybrid, Piecewise
 from shuffledp.randomizers.vectors import GaussianBall
 

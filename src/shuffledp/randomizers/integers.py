@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.lattice import gaussian_law, gaussian_tail, geometric_law, geometric_tail
 from shuffledp.ball.noises import Noise
-from shuffledp.ball.outputs import Law, check_inputs, rational_ball
+from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
@@ -37,12 +36,12 @@ _LEAST_RATE = 2.0**-52
 _FARTHEST = 691.0
 # Relative error of a tail of 2^-64 or more: exponents up to 46, and sums of a million numbers.
 TABLE_ERROR = 2.0**-32
-# Masses of discrete Gaussian noise are added up to so many deviations: beyond are e^-450.
-_DEVIATIONS = 30.0
-# Of so many integers masses are added up one by one: that takes about two seconds.
-_MOST = 1_000_000
-# Bits beyond the working precision: a million steps of a recurrence lose 40.
+# Masses of discrete Gaussian noise are added up to so many deviations: beyond are e^-840.
+_DEVIATIONS = 41.0
+# Bits beyond the working precision: two million steps of a recurrence lose 42.
 _MORE = 48
+# Integers that are classes of outputs one by one, and log of what is cut off where nothing is said.
+_MOST_CLASSES, _LOG_CUT = 6_000, -60.0
 Top = Annotated[int, whole(high=_check.LARGEST_DOMAIN)]
 
 
@@ -57,7 +56,18 @@ class LatticeNoise(MeanRandomizer):
     @property
     @abstractmethod
     def noise(self) -> IntegerCells:
-        """The law of K."""
+        """The law of K, for the sampler."""
+
+    @property
+    @abstractmethod
+    def _noise(self) -> IntegerNoise:
+        """The law of K in balls, at the working precision."""
+
+    def line(self, inputs: Sequence[Any]) -> IntegerLine:
+        """By the tails of the noise, where a class for each integer would be too many."""
+        check_inputs(inputs, self.top + 1)
+        x0, x1, *others = (arb(x) for x in inputs)
+        return IntegerLine(self._noise, x0, x1, others[0] if others else None)
 
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
@@ -127,7 +137,8 @@ class GeometricNoise(IntegerCells):
 
     def beyond(self, j: int) -> arb:
         """a^j/(1 + a)."""
-        return geometric_tail(rational_ball(self.rate), j)
+        rate = rational_ball(self.rate)
+        return (-rate * j).exp() / (1 + (-rate).exp())
 
 
 @dataclass(frozen=True)
@@ -145,7 +156,7 @@ class GaussianNoise(IntegerCells):
 
     def beyond(self, j: int) -> arb:
         """The sum of the masses from j on, over all."""
-        return gaussian_tail(arb(self.sigma), j)
+        return gaussian_table(self.sigma, ctx.prec).at_least(j)
 
 
 def whole_sums(law: IntegerCells, values: np.ndarray, source: RandomSource) -> np.ndarray:
@@ -179,26 +190,68 @@ def _tails(sigma: float) -> Floats:
 # ------------------------------------------------ too many integers for a class each
 
 
+class GaussianTable(NamedTuple):
+    """Discrete Gaussian noise, P(k) = e^(-k^2/(2 sigma^2))/whole.
+
+    Attributes
+    ----------
+    whole : arb
+        The sum of the masses.
+    tails : list of arb
+        P(K >= k) for k = 0, 1, ... as far as they are added up.
+    """
+
+    whole: arb
+    tails: list[arb]
+
+    def at_least(self, k: int) -> arb:
+        """P(K >= k), k >= 0."""
+        if k < len(self.tails):
+            return self.tails[k]
+        half = self.tails[-1].upper() / 2
+        return arb(half, half)
+
+
+@lru_cache(maxsize=4)
+def gaussian_table(sigma: float, precision: int) -> GaussianTable:
+    """The tails by e^(-h (k+1)^2) = e^(-h k^2) r_k, r_(k+1) = r_k e^(-2h), h = 1/(2 sigma^2).
+
+    What lies beyond is at most a geometric series.
+    """
+    size = math.ceil(_DEVIATIONS * sigma) + 1
+    with ctx.workprec(precision + _MORE):
+        h = 1 / (2 * arb(sigma) * arb(sigma))
+        term, ratio, step = arb(1), (-h).exp(), (-2 * h).exp()
+        terms = []
+        for _ in range(size):
+            terms.append(term)
+            term, ratio = term * ratio, ratio * step
+        half = (term / (1 - ratio)).upper() / 2
+        total, sums = arb(half, half), []
+        for one in reversed(terms):
+            total += one
+            sums.append(total)
+        whole_mass = 2 * total - 1
+        return GaussianTable(whole_mass, [one / whole_mass for one in reversed(sums)])
+
+
 @dataclass(frozen=True)
 class IntegerNoise(Noise):
     """The report of x is x plus noise on the integers.
 
     Attributes
     ----------
-    tails : sequence of arb, or None
-        P(K >= k) of Gaussian noise for k = 0, 1, ...; None of Laplace noise.
+    table : GaussianTable, or None
+        Of Gaussian noise; None of Laplace noise.
     """
 
-    tails: Sequence[arb] | None = None
+    table: GaussianTable | None = None
 
     def at_least(self, k: int) -> arb:
         """P(K >= k) for k >= 0; a^k/(1 + a) of Laplace noise, a = e^(-1/s)."""
-        if self.tails is None:
+        if self.table is None:
             return (-k / self.scale).exp() / (1 + (-1 / self.scale).exp())
-        if k < len(self.tails):
-            return self.tails[k]
-        half = self.tails[-1].upper() / 2
-        return arb(half, half)
+        return self.table.at_least(k)
 
     def _tail(self, x: arb, y: arb | None, *, right: bool) -> tuple[bool, arb]:
         """P(x + K > y) where y is not below x, else P(x + K <= y)."""
@@ -230,29 +283,9 @@ class IntegerLine(Line):
         return super().cells([float(y) for y in sorted({math.floor(y) for y in edges})])
 
 
-@lru_cache(maxsize=4)
-def gaussian_tails(sigma: float, precision: int) -> Sequence[arb]:
-    """P(K >= k) for k = 0, 1, ... as far as they are added up, by e^(-h (k+1)^2) = e^(-h k^2) r_k.
-
-    r_(k+1) = r_k e^(-2h), h = 1/(2 sigma^2). What lies beyond is at most a geometric series.
-    """
-    size = math.ceil(_DEVIATIONS * sigma) + 1
-    if size > _MOST:
-        raise NotCertified(f"discrete-gaussian: sigma = {sigma!r}: more than {_MOST:,} integers")
-    with ctx.workprec(precision + _MORE):
-        h = 1 / (2 * arb(sigma) * arb(sigma))
-        term, ratio, step = arb(1), (-h).exp(), (-2 * h).exp()
-        terms = []
-        for _ in range(size):
-            terms.append(term)
-            term, ratio = term * ratio, ratio * step
-        half = (term / (1 - ratio)).upper() / 2
-        total, tails = arb(half, half), []
-        for one in reversed(terms):
-            total += one
-            tails.append(total)
-        whole_mass = 2 * total - 1
-        return [tail / whole_mass for tail in reversed(tails)]
+def _refuse_many(name: str, classes: int) -> None:
+    if classes > _MOST_CLASSES:
+        raise NotCertified(f"{name}: more than {_MOST_CLASSES:,} classes of outputs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,15 +322,29 @@ class DiscreteLaplace(LatticeNoise):
     clamped: Switch = False
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
-        """Outputs up to 0 have the same ratios, and so have those from top on."""
-        return geometric_law(self.top, arb(self.eps0), inputs)
+        """Outputs up to 0 have the same ratios, and so have those from top on.
 
-    def line(self, inputs: Sequence[Any]) -> IntegerLine:
-        """Reports beyond the inputs have one ratio: clamping there changes nothing."""
+        The blanket at an output is the mass of the farther end: the noise is symmetric and does not
+        increase with its size.
+        """
         check_inputs(inputs, self.top + 1)
-        x0, x1, *others = (arb(x) for x in inputs)
-        noise = IntegerNoise(arb(1), self.top / arb(self.eps0), arb(0), arb(self.top))
-        return IntegerLine(noise, x0, x1, others[0] if others else None)
+        _refuse_many(self.name, self.top + 1)
+        top, eps0 = self.top, arb(self.eps0)
+        a, beyond = (-eps0 / top).exp(), self._noise.at_least
+
+        def mass(x: int, y: int) -> arb:
+            return beyond(abs(y - x)) if y in (0, top) else (1 - a) / (1 + a) * a ** abs(y - x)
+
+        law = []
+        for y in range(top + 1):
+            far, end = max(y, top - y), top if 2 * y < top else 0
+            level = tuple(eps0 * (far - abs(y - x)) / top for x in inputs)
+            law.append(OutputClass(mass(end, y), tuple(mass(x, y) for x in inputs), level))
+        return law
+
+    @property
+    def _noise(self) -> IntegerNoise:
+        return IntegerNoise(arb(1), self.top / arb(self.eps0), arb(0), arb(self.top))
 
     def others(self) -> Others:
         """All shifts that span the range."""
@@ -393,19 +440,33 @@ class DiscreteGaussian(LatticeNoise):
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
         """Integers one by one, but those that are next to never sent."""
-        return gaussian_law(self.top, arb(self.sigma), inputs)
+        return self.cut_law(inputs, _LOG_CUT)
 
     def cut_law(self, inputs: Sequence[Any], log_cut: float) -> Law:
-        """Integers one by one, up to the cut."""
-        return gaussian_law(self.top, arb(self.sigma), inputs, log_cut=log_cut)
-
-    def line(self, inputs: Sequence[Any]) -> IntegerLine:
-        """By the tails of the noise."""
+        """Integers one by one; those farther from all inputs than the cut are one class."""
         check_inputs(inputs, self.top + 1)
-        x0, x1, *others = (arb(x) for x in inputs)
-        scale, tails = arb(self.sigma) * arb(2).sqrt(), gaussian_tails(self.sigma, ctx.prec)
-        noise = IntegerNoise(arb(2), scale, arb(0), arb(self.top), tails=tails)
-        return IntegerLine(noise, x0, x1, others[0] if others else None)
+        top, reach = self.top, math.ceil(self.sigma * math.sqrt(max(-2.0 * log_cut, 1.0))) + 1
+        low, high = -reach, self.top + reach
+        _refuse_many(self.name, high - low + 1)
+        sigma, table = arb(self.sigma), gaussian_table(self.sigma, ctx.prec)
+        half = 1 / (2 * sigma * sigma)
+
+        def mass(x: int, y: int) -> arb:
+            return (-half * (y - x) ** 2).exp() / table.whole
+
+        law = []
+        for y in range(low, high + 1):
+            end = top if 2 * y < top else 0
+            level = tuple(half * (y - end) ** 2 - half * (y - x) ** 2 for x in inputs)
+            law.append(OutputClass(mass(end, y), tuple(mass(x, y) for x in inputs), level))
+        ends = [(high + 1 - x, x - low + 1) for x in inputs]
+        gone = tuple(table.at_least(a) + table.at_least(b) for a, b in ends)
+        return [*law, OutputClass(arb(0), gone, beyond=True)]
+
+    @property
+    def _noise(self) -> IntegerNoise:
+        scale, table = arb(self.sigma) * arb(2).sqrt(), gaussian_table(self.sigma, ctx.prec)
+        return IntegerNoise(arb(2), scale, arb(0), arb(self.top), table=table)
 
     def others(self) -> Others | None:
         """All shifts that may matter, on few integers."""

@@ -16,7 +16,7 @@ from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law, OutputClass, rational_ball
-from shuffledp.ball.record import Definition, Masses, Others, Pair, Parts
+from shuffledp.ball.record import Definition, Masses, Others, Pair, Parts, three
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.parameters import or_none, whole
 from shuffledp.randomizers import composed
@@ -151,7 +151,7 @@ def options_of_labels(part: Definition, *, together: bool) -> Options:
         return list(found.labels())
     else:
         raise NotCertified(f"label-stealing of {part.name} as a part is not recomputed")
-    return [_masses_of(_part_law(part, triple)) for triple in chosen]
+    return [masses_of(_part_law(part, triple)) for triple in chosen]
 
 
 def masses_beside(
@@ -161,7 +161,7 @@ def masses_beside(
     return [
         masses
         for part, share, x in zip(parts, shares, row, strict=True)
-        for masses in _shared(_masses_of(_part_law(part, (0, 1, x))), rational_ball(share))
+        for masses in _shared(masses_of(_part_law(part, (0, 1, x))), rational_ball(share))
     ]
 
 
@@ -202,13 +202,9 @@ def labels_together(options: Sequence[Options], most: int) -> Iterator[list[Mass
         yield total
 
 
-def _masses_of(law: Law) -> list[Masses]:
+def masses_of(law: Law) -> list[Masses]:
     """Of a law under three inputs."""
-    found: list[Masses] = []
-    for one in law:
-        first, second, third = one.probability
-        found.append((first, second, third))
-    return found
+    return [three(one.probability) for one in law]
 
 
 def _shared(law: list[Masses], by: arb) -> list[Masses]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb, fmpq, fmpq_mat
 from shuffledp.ball.outputs import Favours, Law, check_inputs, flags, rational_ball, two_levels
-from shuffledp.ball.record import Masses, Others, WorstPairs
+from shuffledp.ball.record import Masses, Others, WorstPairs, three
 from shuffledp.errors import rejected
 from shuffledp.mechanism.parameters import LocalEpsilon, Switch, whole
 from shuffledp.randomizers.base import Reports
@@ -251,12 +251,8 @@ class PCKVGRR(UniformOrOwn):
             if key in seen:
                 continue
             seen.add(key)
-            found: list[Masses] = []
-            for hits, count in key:
-                base = rational_ball(count) / self._total_ball
-                first, second, third = (base * grown if hit else base for hit in hits)
-                found.append((first, second, third))
-            yield found
+            bases = ((hits, rational_ball(count) / self._total_ball) for hits, count in key)
+            yield [three(base * grown if hit else base for hit in hits) for hits, base in bases]
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold one of the two sets, or a set as far from them as they can."""

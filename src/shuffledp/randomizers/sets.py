@@ -23,7 +23,7 @@ from shuffledp.ball.outputs import (
     rational_ball,
     two_levels,
 )
-from shuffledp.ball.record import Masses, Others, WorstPairs
+from shuffledp.ball.record import Masses, Others, WorstPairs, three
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism.parameters import Domain, LocalEpsilon, follows, positive, whole
 from shuffledp.randomizers.base import Reports
@@ -421,11 +421,10 @@ class SamplingRAPPOR(BitVectors):
     def _label(self, groups: _Groups) -> list[Masses]:
         """Masses under three sets, of which these groups of items are in one or more."""
         totals = _by_counts(groups, [(self.s, arb(1))], self.s, self._grown)
-        found: list[Masses] = []
-        for (favoured, _), base in totals.items():
-            first, second, third = (base * self._height(c) for c in favoured)
-            found.append((first, second, third))
-        return found
+        return [
+            three(base * self._height(c) for c in favoured)
+            for (favoured, _), base in totals.items()
+        ]
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold one of the two sets or, if there are not too many classes, a third."""

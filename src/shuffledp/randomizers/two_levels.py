@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.ball.bits import Bits, bits_between
 from shuffledp.ball.outputs import Favours, Law, flags, rational_ball, two_levels
-from shuffledp.ball.record import Masses, Others
+from shuffledp.ball.record import Masses, Others, three
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
@@ -292,16 +292,15 @@ def corner_labels(eps0: arb, rest: arb) -> Iterator[list[Masses]]:
     w, gain = (eps0 / 2).exp(), eps0.expm1()
     for triple in itertools.product(corner_places(w), repeat=3):
         # p + q/w is at w times that, p w + q, in units of the window.
-        masses: list[Masses] = []
-        for mass, favours in window_parts(triple, eps0, 1 - rest):
-            first, second, third = (mass * (1 + gain * rational_ball(f)) for f in favours)
-            masses.append((first, second, third))
+        masses = [
+            three(mass * (1 + gain * rational_ball(f)) for f in favours)
+            for mass, favours in window_parts(triple, eps0, 1 - rest)
+        ]
         if not rest.is_zero():
             places = [rational_ball(p) + rational_ball(q) / w for p, q in triple]
             base = rest / (eps0.exp() + 1)
-            for own in (places, [1 - x for x in places]):
-                first, second, third = (base * (1 + gain * x) for x in own)
-                masses.append((first, second, third))
+            both = (places, [1 - x for x in places])
+            masses += [three(base * (1 + gain * x) for x in own) for own in both]
         yield masses
 
 
