@@ -17,8 +17,6 @@ SMALL = [
     (sd.BalcerEtAl(blankets=1), (1, 2, 4)),
     (sd.BalcerEtAl(blankets=2), (1, 2)),
     (sd.CheuZhilyaev(d=3, f=0.25, blankets=1), (1, 2)),
-    (sd.CheuZhilyaev(d=2, f=0.25, blankets=1), (2, 3)),
-    (sd.CheuZhilyaev(d=2, f=0.125, blankets=2), (2,)),
     (sd.BallsIntoBins(d=5, s=2, blankets=1), (1, 2)),
     (sd.BallsIntoBins(d=6, s=2, blankets=1), (2,)),
     (sd.BallsIntoBins(d=4, s=2, blankets=2, rate=0.5), (2,)),

@@ -34,11 +34,10 @@ PROTOCOLS = {
     "balcer-et-al": 'name = "balcer-et-al"\nblankets = 2',
     "balls-into-bins": 'name = "balls-into-bins"\nd = 8\ns = 2\nblankets = 1',
     "cheu-zhilyaev": 'name = "cheu-zhilyaev"\nd = 4\nf = 0.1\nblankets = 3',
-    "cheu-zhilyaev-2": 'name = "cheu-zhilyaev"\nd = 2\nf = 0.2\nblankets = 1',
     "mix-dump": 'name = "mix-dump"\nd = 4\nf = 0.1\nblankets = 2\nrate = 0.7',
     "pure-dump": 'name = "pure-dump"\nd = 4\nblankets = 2\nrate = 0.5',
 }
-TWO = {"balcer-cheu", "balcer-cheu-low", "balcer-et-al", "cheu-zhilyaev-2"}
+TWO = {"balcer-cheu", "balcer-cheu-low", "balcer-et-al"}
 
 
 def text_of(kind, target="delta = 1e-5"):

@@ -10,6 +10,7 @@ import pytest
 import shuffledp as sd
 from multimessage.definitions import laws
 from randomizers.sources import LEAST_P_VALUE, fits
+from shuffledp.randomness import SeededSource
 
 PROTOCOLS = [
     sd.BalcerCheu(p=0.75),
@@ -38,7 +39,7 @@ def test_samplers_have_the_laws(protocol):
     data, blanket = laws(protocol)
     users = 60_000
     for x in {0, len(data) - 1}:
-        messages = protocol.simulate(np.full(users, x), seed=11 + x, shuffled=False)
+        messages = protocol.randomize_with(np.full(users, x), SeededSource(11 + x))
         place = places(protocol, messages)
         found = np.bincount(place[:users], minlength=len(blanket))
         assert fits(found, [float(p) for p in data[x]]) > LEAST_P_VALUE
@@ -53,7 +54,7 @@ def test_samplers_have_the_laws(protocol):
 def test_shuffled_is_a_uniform_order_of_the_same_messages(protocol):
     values = np.zeros(2000, dtype=int)
     mixed = protocol.simulate(values, seed=3)
-    ordered = protocol.simulate(values, seed=3, shuffled=False)
+    ordered = protocol.randomize_with(values, SeededSource(3))
     assert len(mixed) == len(ordered)
     assert sorted(map(bytes, mixed)) == sorted(map(bytes, ordered))
     assert not np.array_equal(mixed, ordered)
@@ -63,8 +64,8 @@ def test_shuffled_is_a_uniform_order_of_the_same_messages(protocol):
 SMALL = [
     (sd.BalcerCheu(p=0.75), (0, 1, 1)),
     (sd.BalcerEtAl(blankets=2), (1, 0)),
-    (sd.CheuZhilyaev(d=2, f=0.3, blankets=1), (0, 1)),
-    (sd.CheuZhilyaev(d=2, f=0.3, blankets=2), (1,)),
+    (sd.CheuZhilyaev(d=3, f=0.3, blankets=1), (0, 1)),
+    (sd.CheuZhilyaev(d=3, f=0.3, blankets=2), (1,)),
     (sd.BallsIntoBins(d=5, s=2, blankets=1), (0, 1)),
     (sd.BallsIntoBins(d=4, s=2, blankets=1, rate=0.25), (0, 0)),
     (sd.PureDUMP(d=3, blankets=1), (0, 2)),

@@ -9,10 +9,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, TypeVar, cast
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from shuffledp.ball.record import CLASSES, Definition
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism.parameters import parameters_of
 from shuffledp.neighbours import REPLACEMENT, Relation
+from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.values.described import Described
 
 _MADE_OF_CODE: set[str] = set()
@@ -90,6 +94,57 @@ class Mechanism(Definition, Described, ABC):
         frequency : float
             For frequencies: the true frequency of the item.
         """
+
+    # ---------------------------------------------------------------------- running it
+
+    def randomize(self, values: ArrayLike) -> np.ndarray:
+        """Reports of the values, with randomness from the operating system.
+
+        Parameters
+        ----------
+        values : array_like, shape (n,)
+            One input for each user, in the domain.
+
+        Returns
+        -------
+        ndarray
+            Of a randomizer one report for each value; the first axis is the users, the type is
+            documented by each class. Of a protocol all messages of all users, in a uniformly random
+            order.
+
+        Raises
+        ------
+        ParameterError
+            If a value is outside the domain, missing or NaN.
+        """
+        source = SystemSource()
+        return self._in_order(self.randomize_with(values, source), source)
+
+    def simulate(self, values: ArrayLike, *, seed: int) -> np.ndarray:
+        """The same from a seed: for simulation and tests, never for privacy."""
+        source = SeededSource(seed)
+        return self._in_order(self.randomize_with(values, source), source)
+
+    def randomize_with(self, values: ArrayLike, source: RandomSource) -> np.ndarray:
+        """The same from any source of random words: the way in for engines.
+
+        Messages of a protocol are not shuffled: the data messages stand first, in the users' order,
+        then the blanket messages.
+        """
+        return self._sample(self._checked(values), source)
+
+    def _in_order(self, reports: np.ndarray, source: RandomSource) -> np.ndarray:
+        """The reports in the order in which they are handed out."""
+        del source
+        return reports
+
+    @abstractmethod
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        """The values as an array of inputs in the domain, or ParameterError."""
+
+    @abstractmethod
+    def _sample(self, values: np.ndarray, source: RandomSource) -> np.ndarray:
+        """Reports of checked values."""
 
     def parameters(self) -> dict[str, Any]:
         """The arguments that build this mechanism again, JSON-able."""

@@ -30,7 +30,7 @@ from shuffledp.mechanism.base import (
 )
 from shuffledp.mechanism.parameters import Limit, Rule, limit_of, positive
 from shuffledp.randomizers.frequency import Support
-from shuffledp.randomness import RandomSource, SeededSource, SystemSource
+from shuffledp.randomness import RandomSource
 from shuffledp.statements import say
 from shuffledp.statistics.counts import Step
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
@@ -208,36 +208,18 @@ class MultiMessage(Mechanism):
 
     # ------------------------------------------------------------------------- running it
 
-    def randomize(self, values: ArrayLike, *, shuffled: bool = True) -> Messages:
-        """All users' messages in one array, with randomness from the operating system.
+    def _in_order(self, reports: Messages, source: RandomSource) -> Messages:
+        """In a uniformly random order."""
+        return reports[source.permutation(len(reports))]
 
-        Parameters
-        ----------
-        values : array_like, shape (n,)
-            One input for each user.
-        shuffled : bool
-            In a uniformly random order; False keeps the data messages first, in the users' order,
-            then the blanket messages.
-        """
-        return self._messages(values, SystemSource(), shuffled=shuffled)
-
-    def simulate(self, values: ArrayLike, *, seed: int, shuffled: bool = True) -> Messages:
-        """The same from a seed: for simulation and tests, never for privacy."""
-        return self._messages(values, SeededSource(seed), shuffled=shuffled)
-
-    def _messages(self, values: ArrayLike, source: RandomSource, *, shuffled: bool) -> Messages:
-        checked = self._checked(values)
-        sent = self.blanket_total(len(checked)) if len(checked) else 0
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Messages:
+        """The data messages, then the blanket messages."""
+        sent = self.blanket_total(len(values)) if len(values) else 0
         if self.rate_word < UNIT:
             word = np.uint64(self.rate_word - 1)
             sent = int(np.count_nonzero(source.words(sent) <= word))
-        data, blanket = self._data(checked, source), self._blanket(sent, source)
-        found = np.concatenate([data, blanket.astype(data.dtype)])
-        return found[source.permutation(len(found))] if shuffled else found
-
-    @abstractmethod
-    def _checked(self, values: ArrayLike) -> np.ndarray:
-        """The values as an array of inputs in the domain, or ParameterError."""
+        data, blanket = self._data(values, source), self._blanket(sent, source)
+        return np.concatenate([data, blanket.astype(data.dtype)])
 
     @abstractmethod
     def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
@@ -246,10 +228,6 @@ class MultiMessage(Mechanism):
     @abstractmethod
     def _blanket(self, count: int, source: RandomSource) -> Messages:
         """So many blanket messages."""
-
-    def randomize_with(self, values: ArrayLike, source: RandomSource) -> Messages:
-        """All messages of these users, not shuffled, from any source: the way in for engines."""
-        return self._messages(values, source, shuffled=False)
 
     @property
     @abstractmethod

@@ -10,8 +10,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp import _check
 from shuffledp.ball.record import Rows
-from shuffledp.mechanism.parameters import Domain, whole
+from shuffledp.mechanism.parameters import whole
 from shuffledp.multimessage.base import (
     UNIT,
     MessagePair,
@@ -36,15 +37,15 @@ class CheuZhilyaev(MultiMessage):
     ``blankets``; each user sends m = ``blankets`` + 1 messages. Only the two bits that differ
     matter: with r = (1-f)/f the ratio A_x/A_2 is r where bit x is 1 and 1/r where it is 0.
 
-    The upper end leaves out the other users' data messages. The lower end, for d >= 3, is for
-    others who all hold a third value, whose messages look like fake ones on the two bits.
+    The upper end leaves out the other users' data messages. The lower end is for others who all
+    hold a third value, whose messages look like fake ones on the two bits.
 
     Messages are bits packed in bytes, shape (number, ceil(d/8)), as ``np.unpackbits`` reads them.
 
     Parameters
     ----------
     d : int
-        Domain size (bits of a message), 2 <= d <= 1e9.
+        Domain size (bits of a message), 3 <= d <= 1e9; of two values one bit says all.
     f : float
         Probability of a flip, 0 < f < 1/2, in multiples of 2^-64.
     blankets : int
@@ -58,7 +59,7 @@ class CheuZhilyaev(MultiMessage):
     name: ClassVar[str] = "cheu-zhilyaev"
     summary: ClassVar[str] = "flipped one-hot vectors among flipped zero vectors (fake users)"
     exact: ClassVar[bool] = False
-    d: Domain
+    d: Annotated[int, whole(low=3, high=_check.LARGEST_DOMAIN)]
     f: Annotated[float, chance(high=0.5)]
     blankets: Annotated[int, whole()]
 
@@ -101,17 +102,9 @@ class CheuZhilyaev(MultiMessage):
         return self.blankets
 
     def lower_pairs(self, n: int) -> list[MessagePair]:
-        """Two bits of every message published, the others at a third value; or, for d = 2, one."""
-        total = self.blanket_total(n) + n
-        if self.d > 2:
-            words = {"analysis": "dataset", "x2": 2, "published": "the bits of x0 and x1"}
-            return self._both_ways(self, total, words)
-        one_bit = OnePublishedBit(**self.parameters())
-        words = {"analysis": "dataset", "x2": 0, "published": "the bit of x1", "x0": 0, "x1": 1}
-        return [
-            MessagePair(one_bit, total, swapped=False, witness=words),
-            MessagePair(one_bit, total, swapped=True, witness={**words, "swap": True}),
-        ]
+        """Two bits of every message published, the others at a third value."""
+        words = {"analysis": "dataset", "x2": 2, "published": "the bits of x0 and x1"}
+        return self._both_ways(self, self.blanket_total(n) + n, words)
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return whole_values(values, self.d)
@@ -147,21 +140,3 @@ class CheuZhilyaev(MultiMessage):
     def message_bits(self) -> float:
         """d."""
         return float(self.d)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnePublishedBit(CheuZhilyaev, listed=False):
-    """Of two values the bit of the second alone: a lower end for ``CheuZhilyaev`` with d = 2.
-
-    Parameters
-    ----------
-    d, f, blankets
-        As for ``CheuZhilyaev``.
-    """
-
-    name: ClassVar[str] = "cheu-zhilyaev-one-bit"
-
-    def _rows(self) -> Rows:
-        """A blanket message is like the first value's."""
-        f = self._flip
-        return [(1 - f, f, 1 - f), (f, 1 - f, f)]

@@ -21,7 +21,7 @@ from shuffledp.mechanism.base import (
     mechanism_names,
 )
 from shuffledp.neighbours import REPLACEMENT, Relation, records
-from shuffledp.randomness import RandomSource, SeededSource, SystemSource
+from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 
 Input = Any
@@ -96,34 +96,6 @@ class Randomizer(Mechanism):
         return tuple(dict.fromkeys(words for part in randomizers for words in part.assumptions()))
 
     # ---------------------------------------------------------- running it: all optional
-
-    def randomize(self, values: ArrayLike) -> Reports:
-        """One report for each value, with randomness from the operating system.
-
-        Parameters
-        ----------
-        values : array_like, shape (n,)
-            One input for each user, in the domain.
-
-        Returns
-        -------
-        ndarray
-            Reports; the first axis is the users. The type is documented by each class.
-
-        Raises
-        ------
-        ParameterError
-            If a value is outside the domain, missing or NaN.
-        """
-        return self._sample(self._checked(values), SystemSource())
-
-    def simulate(self, values: ArrayLike, *, seed: int) -> Reports:
-        """The same from a seed: for simulation and tests, never for privacy."""
-        return self._sample(self._checked(values), SeededSource(seed))
-
-    def randomize_with(self, values: ArrayLike, source: RandomSource) -> Reports:
-        """The same from any source of random words: the way in for engines."""
-        return self._sample(self._checked(values), source)
 
     def aggregate(self, reports: Reports) -> Aggregate:
         """Sums over reports, all that ``estimate`` needs; aggregates of batches add up.

@@ -250,7 +250,8 @@ class _TruncatedCells(CellLaw):
     def possible(self, tail: Floats, doubt: Floats, upper: Bools) -> tuple[Floats, Floats]:
         """The noise up to which its share of the probability is on the side of ``upper``.
 
-        Between it and the value lies the mass q, so that it is -log(1 - 2 q) scales away.
+        On that side Laplace noise is beyond a size with the probability e^-size/2; the other side
+        has its own 1/2 - e^-size/2 up to there.
         """
         rate, margin = self.mechanism.eps0, float(self._margin)
         place = self.own * 2.0**-self.bits
@@ -259,12 +260,11 @@ class _TruncatedCells(CellLaw):
         room, side = np.where(upper, rooms[0], rooms[1]), np.where(upper, sides[0], sides[1])
         beyond = 0.5 * tail * (sides[0] + sides[1])
         same = beyond <= side
-        q = np.abs(side - beyond)
-        near, far = q < 0.25, 2.0 * beyond + np.exp(-room)
-        size = -np.where(near, np.log1p(-2.0 * np.minimum(q, 0.25)), np.log(far))
-        close, wide = 4.0 * doubt * (side + beyond), 2.0 * doubt + ERROR * np.minimum(room, 800.0)
-        cell = np.where(same == upper, size, -size) * (2.0**self.bits / rate)
-        error = np.where(near, close, wide) * (2.0**self.bits / rate) + ERROR * np.abs(cell)
+        own_side, other = np.log(2.0 * beyond + np.exp(-room)), np.log1p(2.0 * (side - beyond))
+        size = -np.where(same, own_side, other) * (2.0**self.bits / rate)
+        wide = 4.0 * doubt + ERROR * np.minimum(room, 800.0)
+        error = wide * (2.0**self.bits / rate) + ERROR * size
+        cell = np.where(same == upper, size, -size)
         return np.floor(cell - error), np.floor(cell + error)
 
     def reached(self, j: int, user: int, number: Uniform) -> bool:

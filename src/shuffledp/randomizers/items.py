@@ -13,14 +13,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.bits import Bits, Matrix, bits_between
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism.parameters import Domain, LocalEpsilon, converted, follows, whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.channel import LARGEST_ROWS, all_listed, entries_of
+from shuffledp.randomizers.channel import all_listed, entries_of
 from shuffledp.randomizers.frequency import (
     AlikeItems,
     HitOrMiss,
@@ -307,26 +306,6 @@ class Extremal(HitOrMiss, UniformOrOwn):
         matrix = np.array(self.pattern, dtype=bool)
         matrix.setflags(write=False)
         object.__setattr__(self, "_matrix", matrix)
-
-    @classmethod
-    def binary(cls, *, inputs: int, subset: ArrayLike, eps0: float) -> Extremal:
-        """The binary mechanism: which side of a subset the input is on, by randomized response.
-
-        Parameters
-        ----------
-        inputs : int
-            Number of inputs.
-        subset : array_like of int
-            Inputs that favour output 1; the others favour output 0.
-        eps0 : float
-            Local privacy in nats.
-        """
-        count = _check.count("inputs", inputs, low=2, high=LARGEST_ROWS)
-        inside = {_check.count("subset", x, low=0, high=count - 1) for x in np.ravel(subset)}
-        if not 0 < len(inside) < count:
-            raise rejected("subset", sorted(inside), "some of the inputs, not all")
-        rows = tuple((0, 1) if x in inside else (1, 0) for x in range(count))
-        return cls(pattern=rows, eps0=eps0)
 
     @property
     def matrix(self) -> np.ndarray:
