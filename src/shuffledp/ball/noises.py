@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from shuffledp.arithmetic.balls import arb, ctx
@@ -18,12 +18,7 @@ from shuffledp.errors import NotCertified, ParameterError
 __all__ = [
     "Noise",
     "check_inputs",
-    "exact_middle",
-    "gaussian_noise",
-    "generalized_noise",
-    "laplace_noise",
     "local_delta",
-    "truncated_noise",
 ]
 
 # Bits in which every sum of two floats is exact: their exponents differ by 2,098 at most.
@@ -59,8 +54,9 @@ class Noise:
 
     @property
     def middle(self) -> arb:
-        """Where the blanket changes from the high end's density to the low end's."""
-        return exact_middle(self.low, self.high)
+        """Halfway between two floats, exactly: the blanket is the density of the farther end."""
+        with ctx.workprec(_EXACT):
+            return (self.low + self.high) / 2
 
     def beyond(self, distance: arb) -> arb:
         """P(Z > distance) for a distance >= 0."""
@@ -123,28 +119,6 @@ class Noise:
         if self.shape < 1:
             return arb(1)
         raise ValueError("the noise's shape is not told apart from 1")
-
-
-def laplace_noise(eps0: float, low: float, high: float) -> Noise:
-    """Of scale (high - low)/eps0."""
-    first, last, unit = arb(low), arb(high), arb(eps0)
-    return Noise(arb(1), (last - first) / unit, first, last, eps0=unit)
-
-
-def truncated_noise(eps0: float, low: float, high: float, margin: float) -> Noise:
-    """Laplace noise given that the report is in [low - margin, high + margin]."""
-    ends = arb(low) - arb(margin), arb(high) + arb(margin)
-    return replace(laplace_noise(eps0, low, high), ends=ends)
-
-
-def gaussian_noise(sigma: float, low: float, high: float) -> Noise:
-    """Of standard deviation sigma."""
-    return Noise(arb(2), arb(sigma) * arb(2).sqrt(), arb(low), arb(high))
-
-
-def generalized_noise(shape: float, scale: float, low: float, high: float) -> Noise:
-    """Of any shape and scale."""
-    return Noise(arb(shape), arb(scale), arb(low), arb(high))
 
 
 def check_inputs(noise: Noise, inputs: Sequence[float]) -> list[arb]:
@@ -268,9 +242,3 @@ def _found(place: _Place, fits: Callable[[arb], bool]) -> arb:
         if fits(y):
             return y
     raise NotCertified("generalized-gaussian: no output with such a ratio was found")
-
-
-def exact_middle(low: arb, high: arb) -> arb:
-    """Halfway between two floats, exactly."""
-    with ctx.workprec(_EXACT):
-        return (low + high) / 2

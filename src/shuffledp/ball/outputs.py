@@ -5,11 +5,9 @@ Parameters are floats and mean exactly the numbers those floats are.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from shuffledp.arithmetic.balls import arb, fmpq
 from shuffledp.errors import ParameterError
@@ -18,14 +16,11 @@ __all__ = [
     "Favours",
     "Law",
     "OutputClass",
-    "Parameters",
     "check_inputs",
     "flags",
     "largest",
-    "positive",
     "rational_ball",
     "two_levels",
-    "whole",
 ]
 
 
@@ -55,29 +50,7 @@ class OutputClass:
     beyond: bool = False
 
 
-Parameters = Mapping[str, Any]
 Law = list[OutputClass]
-
-
-# ------------------------------------------------------------------------ checking parameters
-
-
-def positive(mechanism: Parameters, key: str) -> arb:
-    """Return a positive finite real parameter as an exact ball."""
-    value = mechanism.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ParameterError(f"{key} = {value!r}: wanted a positive finite number")
-    if not (math.isfinite(value) and value > 0):
-        raise ParameterError(f"{key} = {value!r}: wanted a positive finite number")
-    return arb(value)
-
-
-def whole(mechanism: Parameters, key: str, at_least: int) -> int:
-    """Return an integer parameter."""
-    value = mechanism.get(key)
-    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise ParameterError(f"{key} = {value!r}: wanted an integer >= {at_least}")
-    return value
 
 
 def check_inputs(inputs: Sequence[int], size: int) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.noises import Noise, truncated_noise
+from shuffledp.ball.noises import Noise
 from shuffledp.ball.outputs import rational_ball
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.bounds.continuous import Cells
@@ -177,7 +177,8 @@ class TruncatedLaplace(_BoundedLaplace):
 
     def added_noise(self) -> Noise:
         """Laplace noise given that the report is within the margin."""
-        return truncated_noise(self.eps0, self.low, self.high, self.margin)
+        low, high, margin = arb(self.low), arb(self.high), arb(self.margin)
+        return replace(self._laplace.added_noise(), ends=(low - margin, high + margin))
 
     def variance(self, frequency: float = 0.0) -> float:
         """The largest over the inputs, by quadrature at 129 of them."""

@@ -122,7 +122,6 @@ class _Gains:
         self.part[0] = spread[0] / spread[0].sum()
 
 
-_UNIT = 1 << 64
 # Mechanisms whose supports of three different items are independent, or exclude each other.
 BASES = ("k-rr", "rappor", "oue", "blh", "olh")
 _LARGEST_DOMAIN = 1 << 24

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
@@ -14,7 +14,7 @@ from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.noises import Noise, gaussian_noise, generalized_noise, laplace_noise
+from shuffledp.ball.noises import Noise
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.mechanism.parameters import (
     IntervalHigh,
@@ -94,8 +94,9 @@ class Laplace(IntervalNoise):
 
     def added_noise(self) -> Noise:
         """Of scale (high - low)/eps0."""
-        made = laplace_noise(self.eps0, self.low, self.high)
-        return replace(made, ends_only=True) if self.binary else made
+        low, high, eps0 = arb(self.low), arb(self.high), arb(self.eps0)
+        scale = (high - low) / eps0
+        return Noise(arb(1), scale, low, high, eps0=eps0, ends_only=self.binary)
 
     def others(self) -> Others:
         """Triples that span the interval."""
@@ -187,7 +188,7 @@ class Gaussian(IntervalNoise):
 
     def added_noise(self) -> Noise:
         """Normal noise of deviation sigma."""
-        return gaussian_noise(self.sigma, self.low, self.high)
+        return Noise(arb(2), arb(self.sigma) * arb(2).sqrt(), arb(self.low), arb(self.high))
 
     def others(self) -> Others | None:
         """Triples that span the interval; None for very narrow noise."""
@@ -245,7 +246,7 @@ class GeneralizedGaussian(IntervalNoise):
 
     def added_noise(self) -> Noise:
         """Density exp(-|z/scale|^shape)."""
-        return generalized_noise(self.shape, self.scale, self.low, self.high)
+        return Noise(arb(self.shape), arb(self.scale), arb(self.low), arb(self.high))
 
     @property
     def distance(self) -> float:
