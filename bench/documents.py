@@ -19,7 +19,7 @@ import shuffledp as sd
 from bench import cases
 from bench.measure import table
 from shuffledp.accounts import supported
-from shuffledp.laws.midpoints import midpoints
+from shuffledp.laws.pairs import midpoints
 from shuffledp.mechanism.base import mechanism_class
 
 ROOT = Path(__file__).resolve().parent.parent

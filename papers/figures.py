@@ -42,7 +42,7 @@ from papers.printed.su import laplace_cdf
 from papers.printed.su_claims import RATES
 from papers.printed.wang import delta_at, published
 from papers.printed.wang_claims import cheu, range_queries, subset, users_of_bins
-from shuffledp.laws.midpoints import midpoints
+from shuffledp.laws.pairs import midpoints
 from shuffledp.published.formulas import variation_ratio_4_2, variation_ratio_4_3
 
 RTOL = 1e-3  # at which a picture does not change

@@ -16,10 +16,9 @@ from shuffledp.bounds.stealing_claims import StealingClaims
 from shuffledp.certificate.curves import Asked, alone, checked
 from shuffledp.certificate.recompute import worst_of
 from shuffledp.certificate.witness import are_neighbours as near
-from shuffledp.laws.cells import cells_of
 from shuffledp.laws.pairs import blanket_pair as of_blanket
+from shuffledp.laws.pairs import cells_of, has_classes
 from shuffledp.laws.pairs import dataset_pair as of_dataset
-from shuffledp.laws.pairs import has_classes
 from shuffledp.laws.sources import Family
 from shuffledp.mechanism.base import mechanism_from_dict
 from shuffledp.multimessage import MultiMessage

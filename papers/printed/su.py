@@ -12,7 +12,7 @@ import numpy as np
 import shuffledp as sd
 from papers.printed import rows
 from papers.printed.rows import SU, Found, agrees, number, numbers, says
-from shuffledp.laws.midpoints import midpoints
+from shuffledp.laws.pairs import midpoints
 
 row = partial(rows.row, SU)
 EPS0, SMALL, LARGE = 2.0, 4, 64

@@ -13,7 +13,7 @@ from laws import law_of
 from shuffledp.audit import AuditPlan, audit, collected, design, limits
 from shuffledp.audit.readings import read, value_of
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.laws.midpoints import midpoints
+from shuffledp.laws.pairs import midpoints
 from shuffledp.mechanism.base import mechanism_class
 from shuffledp.randomizers import randomizer_names
 

@@ -7,7 +7,7 @@ from flint import arb, ctx
 
 import shuffledp as sd
 from laws import cut_law, log_delta
-from shuffledp.ball.gains import blanket_gains, dataset_gains, local_divergence
+from shuffledp.ball.outputs import blanket_gains, dataset_gains, local_divergence
 from shuffledp.kernel import Draws, by_counts
 from shuffledp.laws.pairs import blanket_pair
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from flint import arb, ctx, fmpq
 
 from laws import finite_law
-from shuffledp.ball.gains import blanket_gains
+from shuffledp.ball.outputs import blanket_gains
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 
 

@@ -11,7 +11,7 @@ import shuffledp as sd
 from bounds import exact_bits as exact
 from laws import bits_of
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.ball.bits import Bit, Bits
+from shuffledp.ball.record import Bit, Bits
 from shuffledp.bounds.all_datasets import Chords, largest
 from shuffledp.bounds.circle import Circle
 from shuffledp.bounds.integer_noise import NoiseLaw

@@ -28,8 +28,7 @@ from shuffledp.kernel import Contour
 from shuffledp.kernel.cells import Cell, Corner, gains, spread
 from shuffledp.kernel.crowd_sum import Free, Group, stealing
 from shuffledp.kernel.positive_sum import Line as Where
-from shuffledp.laws.cells import cells_of, fewer
-from shuffledp.laws.pairs import blanket_pair
+from shuffledp.laws.pairs import blanket_pair, cells_of, fewer
 from shuffledp.laws.pairs import blanket_pair as pair_of_cells
 from shuffledp.propose.circle import Plan
 from shuffledp.propose.saddle import Part
@@ -164,7 +163,7 @@ def test_places_that_are_not_in_order(places):
 def test_groups_of_cells_are_all_of_them_once(lost, monkeypatch):
     cells = cells_of(sd.Laplace(eps0=1.0), (0.0, 1.0)).cells
     monkeypatch.setattr(
-        "shuffledp.laws.cells.groups_of",
+        "shuffledp.laws.pairs.groups_of",
         lambda rows, most: lost(np.array_split(np.arange(len(rows)), most)),
     )
     with pytest.raises(NotCertified):

@@ -13,7 +13,7 @@ from enumerated import ball
 from laws import blanket_pair
 from randomizers.noise import check_convex_order
 from randomizers.sources import LEAST_P_VALUE
-from shuffledp.laws.cells import cells_of
+from shuffledp.laws.pairs import cells_of
 
 CLAMPED = [
     sd.ClampedLaplace(eps0=1.0),

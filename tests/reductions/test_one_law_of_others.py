@@ -13,7 +13,7 @@ from enumerated import (
     positive_part,
 )
 from reductions.exact_pairs import F, published_atoms
-from shuffledp.laws.ratios import ratio_of
+from shuffledp.laws.sources import ratio_of
 
 # ------------------------------------------------ all other messages of one law: what is needed
 

@@ -21,7 +21,7 @@ from shuffledp.bounds.variation_ratio import (
     published_reason,
     repaired_pair,
 )
-from shuffledp.laws.ratios import ratio_of
+from shuffledp.laws.sources import ratio_of
 from strategies import channels
 
 E3 = [[F(19 if x == y else 1, 21) for y in range(3)] for x in range(3)]

@@ -8,7 +8,7 @@ import pytest
 from flint import arb
 
 import shuffledp as sd
-from shuffledp.ball.bits import Bit, Bits
+from shuffledp.ball.record import Bit, Bits
 from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.neighbours import together

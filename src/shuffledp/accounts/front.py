@@ -16,8 +16,7 @@ from shuffledp.amplification.seen import Seen
 from shuffledp.bounds.variation_ratio import VariationRatio, largest_ratio
 from shuffledp.errors import rejected
 from shuffledp.laws.pairs import is_continuous, message_pair
-from shuffledp.laws.ratios import ratio_of
-from shuffledp.laws.sources import Family, RatioFamily, Source
+from shuffledp.laws.sources import Family, RatioFamily, Source, ratio_of
 from shuffledp.mechanism.base import Mechanism
 from shuffledp.multimessage import MultiMessage
 from shuffledp.multimessage.base import UNIT

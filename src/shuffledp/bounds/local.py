@@ -10,9 +10,8 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb, ctx, total
 from shuffledp.arithmetic.intervals import LogInterval, log_interval
-from shuffledp.ball.gains import local_divergence
 from shuffledp.ball.noises import local_delta
-from shuffledp.ball.outputs import OutputClass, largest, rational_ball
+from shuffledp.ball.outputs import OutputClass, largest, local_divergence, rational_ball
 from shuffledp.ball.record import Definition, Parts
 from shuffledp.errors import NotCertified, ParameterError
 

@@ -15,7 +15,7 @@ import math
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, float_below
-from shuffledp.ball.bits import Bit
+from shuffledp.ball.record import Bit
 from shuffledp.bounds.circle import Chances, Circle, Difference
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.propose.circle import Plan, Tilted, plan

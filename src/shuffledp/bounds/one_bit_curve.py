@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from shuffledp.arithmetic.balls import ctx
-from shuffledp.ball.bits import Bits
+from shuffledp.ball.record import Bits
 from shuffledp.bounds.all_datasets import largest
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.one_bit import Ends, OneBit, log_ends

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
-from shuffledp.ball.gains import GainLaw, blanket_gains, dataset_gains
-from shuffledp.ball.outputs import Law, OutputClass
+from shuffledp.ball.outputs import GainLaw, Law, OutputClass, blanket_gains, dataset_gains
 
 __all__ = ["Atoms", "End", "Gains", "LawPair", "Laws", "Pair", "Rough"]
 

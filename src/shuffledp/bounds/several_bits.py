@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.ball.bits import Bit, Bits
+from shuffledp.ball.record import Bit, Bits
 from shuffledp.bounds.circle import Chances, Circle, Difference
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.one_bit import OneBit, Tails, log_ends

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from shuffledp.ball.bits import Bits
-from shuffledp.ball.record import Definition
+from shuffledp.ball.record import Bits, Definition
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.local import log_local_delta
 from shuffledp.bounds.one_bit_curve import Curve

@@ -1,37 +1,177 @@
-"""Pairs of a mechanism's laws: its blanket, data sets, and messages of several-message protocols.
+"""Pairs of a mechanism's laws: its blanket, data sets, messages; their cells, and their midpoints.
 
-A mechanism's law is the one of its class, made in balls from its definition.
+They come from the law of the mechanism's class, made in balls from its definition. Reports made of
+parts have the products of the parts' cells, or their mixture (docs/theory-parts.md, section 1).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
-from typing import Literal
+from typing import NamedTuple
 
-from shuffledp.arithmetic.balls import arb, ctx, precision_for
-from shuffledp.ball.outputs import Law, OutputClass
-from shuffledp.bounds.continuous import CellPair, FixedSource, LineSource
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
+from shuffledp.ball.outputs import Law, OutputClass, rational_ball
+from shuffledp.bounds.continuous import CellPair, Cells, FixedSource, LineSource
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.errors import NotCertified
-from shuffledp.laws.cells import cells_of
+from shuffledp.kernel.cells import Cell, Corner, joined, product, scaled
 from shuffledp.multimessage import MessagePair
+from shuffledp.propose.cells import even_edges, groups_of
 from shuffledp.randomizers.base import Input, Randomizer
 
 __all__ = [
+    "Midpoints",
     "Pair",
+    "blanket_mass",
     "blanket_pair",
+    "cells_of",
     "dataset_pair",
     "has_classes",
     "is_continuous",
     "merged_dataset_pair",
     "message_pair",
+    "midpoints",
 ]
+
+# Cells of noise that is a part, and of a product of parts.
+_PART, _PRODUCT = 384, 6000
+# Cells of noise for integrals.
+_FINE = 3000
+# log of the mass of a part that is cut off.
+_CELLS_CUT = -70.0
+
+
+def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...], *, fine: bool = False) -> Cells:
+    """Cells of the reports of one mechanism.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    inputs : tuple
+        The victim's two values, and the others' value where that is the reference: else it is the
+        blanket, and of reports made of parts the blankets of these.
+    fine : bool
+        Whether noise has so many cells that sums over their means are integrals to a millionth.
+    """
+    parts = randomizer.parts()
+    if parts is None:
+        return _of_one(randomizer, inputs, _FINE if fine else _PART)
+    rows = [parts.part_inputs(x) for x in inputs]
+    made: dict[tuple[Randomizer, tuple[Input, ...]], Cells] = {}
+    found = []
+    for part, values in zip(parts.randomizers, zip(*rows, strict=True), strict=True):
+        key = (part, values)
+        if key not in made:
+            made[key] = cells_of(part, values)
+        found.append(made[key])
+    if parts.weights is None:
+        return _product(found)
+    return _mixture(found, parts.weights)
+
+
+# ------------------------------------------------------------------------------- one mechanism
+
+
+def _of_one(randomizer: Randomizer, inputs: tuple[Input, ...], count: int) -> Cells:
+    found = randomizer.cells(inputs)
+    if found is not None:
+        return found
+    try:
+        return _of_classes(randomizer.cut_law(inputs, _CELLS_CUT), blanket=len(inputs) == 2)
+    except NotCertified:
+        line = randomizer.line(inputs)
+        if line is None:
+            raise
+        return _of_line(line, count)
+
+
+def _of_line(line: Line, count: int) -> Cells:
+    # Cut where P and Q are equal, too: no cell has more of P in one place, of Q in another.
+    edges = {*even_edges(line, count, _CELLS_CUT), float((line.x0 + line.x1) / 2)}
+    if count == _FINE:
+        # Squares of ratios may be large where there is hardly any mass.
+        left, right, _ = line.outline(2.0 * _CELLS_CUT)
+        edges |= set(np.linspace(left, right, 4 * _FINE).tolist())
+    return Cells(line.cells(sorted(edges)), arb(0), arb(0))
+
+
+def _of_classes(law: Law, *, blanket: bool) -> Cells:
+    """Classes of outputs, on which u and v are constant."""
+    cells, p, q, outside = [], arb(0), arb(0), False
+    for c in law:
+        mass = c.blanket if blanket else c.probability[2]
+        first, second = c.probability[:2]
+        if c.beyond:
+            p, q = p + first, q + second
+        elif mass.is_zero():
+            # Swapped, Q is the first.
+            p, q, outside = p + first, q + second, True
+        else:
+            corner = Corner(first / mass, second / mass)
+            cells.append(Cell(mass, first, second, corner, corner))
+    return Cells(cells, p, q, outside)
+
+
+# --------------------------------------------------------------------------- made of parts
+
+
+def _product(parts: Sequence[Cells]) -> Cells:
+    """All parts in one report; what is left out of one of them is left out."""
+    ordered = sorted(parts, key=lambda one: len(one.cells))
+    found = ordered[0].cells
+    for part in ordered[1:]:
+        room = max(_PRODUCT // max(min(len(found), len(part.cells)), 1), 8)
+        one, two = (
+            cells if len(cells) <= room else fewer(cells, room) for cells in (found, part.cells)
+        )
+        if len(one) * len(two) > 2 * _PRODUCT:
+            most = math.isqrt(_PRODUCT)
+            one, two = fewer(one, most), fewer(two, most)
+        found = [product(x, y) for x in one for y in two]
+    p, q = total(one.p for one in parts), total(one.q for one in parts)
+    return Cells(found, p, q, any(one.outside for one in parts))
+
+
+def _mixture(parts: Sequence[Cells], weights: Sequence[Fraction]) -> Cells:
+    """One part in each report, which one being public; or a report that says nothing."""
+    shares, absent = [rational_ball(w) for w in weights], 1 - sum(weights, Fraction(0))
+    cells = [
+        scaled(cell, share)
+        for part, share in zip(parts, shares, strict=True)
+        for cell in part.cells
+    ]
+    if absent:
+        silent, one = rational_ball(absent), Corner(arb(1), arb(1))
+        cells.append(Cell(silent, silent, silent, one, one))
+    both = list(zip(parts, shares, strict=True))
+    p, q = (
+        total(share * part.p for part, share in both),
+        total(share * part.q for part, share in both),
+    )
+    return Cells(cells, p, q, any(part.outside for part in parts))
+
+
+def fewer(cells: Sequence[Cell], most: int) -> list[Cell]:
+    """Neighbours by their ratio of P to Q joined, to about so many."""
+    if len(cells) <= most:
+        return list(cells)
+    rows = np.array([[float(c.mass), float(c.p), float(c.q)] for c in cells])
+    groups = [[int(i) for i in group] for group in groups_of(rows, most)]
+    if sorted(i for group in groups for i in group) != list(range(len(cells))):
+        raise NotCertified("cells: wanted groups in which every one is once")
+    return [joined([cells[i] for i in group]) for group in groups if group]
+
 
 # A law of classes of outputs, or cells of a continuous one.
 Pair = LawPair | CellPair
-Against = Literal["blanket", "input"]
 # log of what is cut off at the least delta of the range of promise, 1e-100, and at e^50 of it.
 _DEEPEST = -320.0
 
@@ -48,7 +188,7 @@ def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int) -> Pai
     n : int
         Users, the victim included.
     """
-    return _pair(randomizer, (x0, x1), n, "blanket")
+    return _pair(randomizer, (x0, x1), n)
 
 
 def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int) -> Pair:
@@ -63,11 +203,12 @@ def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: 
     n : int
         Users, the victim included.
     """
-    return _pair(randomizer, (x0, x1, x2), n, "input")
+    return _pair(randomizer, (x0, x1, x2), n)
 
 
-def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Against) -> Pair:
-    classes = _class_pair(randomizer, inputs, n, against)
+def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int) -> Pair:
+    """Of two inputs against the blanket, of three against the law under the third."""
+    classes = _class_pair(randomizer, inputs, n)
     if classes is not None:
         return classes
     name = (randomizer, repr(inputs))
@@ -103,16 +244,15 @@ def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool
     n : int
         Users.
     """
-    return _class_pair(randomizer, tuple(inputs), n, "blanket") is not None
+    return _class_pair(randomizer, tuple(inputs), n) is not None
 
 
-def _class_pair(
-    randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Against
-) -> LawPair | None:
+def _class_pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int) -> LawPair | None:
     """Classes of outputs; None where there are none, or more than are made here."""
     if randomizer.parts() is not None and is_continuous(randomizer):
         return None
     laws = Laws(partial(randomizer.cut_law, inputs))
+    against = "blanket" if len(inputs) == 2 else "input"
     pair = LawPair((randomizer, repr(inputs)), n, laws, against)
     try:
         with ctx.workprec(precision_for(n)):
@@ -122,7 +262,7 @@ def _class_pair(
     return pair
 
 
-def _cells(randomizer: Randomizer, inputs: tuple[Input, ...], log_cut: float) -> Law:
+def _cells_as_law(randomizer: Randomizer, inputs: tuple[Input, ...], log_cut: float) -> Law:
     """Cells of a continuous output as outputs: what is seen of them after post-processing."""
     del log_cut
     made = cells_of(randomizer, inputs)
@@ -149,9 +289,9 @@ def merged_dataset_pair(
         As for ``dataset_pair``.
     """
     inputs = (x0, x1, x2)
-    whole = _class_pair(randomizer, inputs, n, "input")
+    whole = _class_pair(randomizer, inputs, n)
     if whole is None:
-        cells = Laws(partial(_cells, randomizer, inputs))
+        cells = Laws(partial(_cells_as_law, randomizer, inputs))
         whole = LawPair((randomizer, repr(inputs)), n, cells, "input")
     return LawPair(("merged", whole.name), n, Laws(partial(_merged, whole)), "input")
 
@@ -180,3 +320,58 @@ def message_pair(one: MessagePair) -> LawPair:
     name = ("messages", one.protocol)
     law = Laws(partial(one.protocol.cut_law, (0, 1, 2)))
     return LawPair(name, one.messages, law, "input", one.swapped)
+
+
+Floats = npt.NDArray[np.float64]
+
+
+class Midpoints(NamedTuple):
+    """Masses of classes of outputs, or of cells of a continuous one, in floats.
+
+    Attributes
+    ----------
+    reference : ndarray, shape (C,)
+        Of the blanket, or of R_x2 where three inputs were asked for.
+    first, second : ndarray, shape (C,)
+        Of R_x0 and R_x1.
+    continuous : bool
+        Whether these are cells.
+    """
+
+    reference: Floats
+    first: Floats
+    second: Floats
+    continuous: bool
+
+
+def midpoints(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Midpoints:
+    """The law of one report under two inputs and the blanket, or under three inputs.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    inputs : tuple
+        Two or three inputs.
+    """
+    with ctx.workprec(precision_for(1)):
+        pair = _class_pair(randomizer, inputs, 1)
+        if pair is None:
+            cells = cells_of(randomizer, inputs, fine=True).cells
+            return _of_rows([[c.mass, c.p, c.q] for c in cells], continuous=True)
+        rows = [
+            [c.blanket if len(inputs) == 2 else c.probability[2], *c.probability[:2]]
+            for c in pair.classes(_DEEPEST)
+            if not c.beyond
+        ]
+        return _of_rows(rows, continuous=False)
+
+
+def _of_rows(rows: list[list[arb]], *, continuous: bool) -> Midpoints:
+    made = np.array([[float(x) for x in row] for row in rows])
+    return Midpoints(*made.reshape(-1, 3).T, continuous=continuous)
+
+
+def blanket_mass(randomizer: Randomizer, pair: tuple[Input, Input]) -> float:
+    """gamma: the blanket's mass."""
+    return min(1.0, float(midpoints(randomizer, pair).reference.sum()))

@@ -6,9 +6,8 @@ from shuffledp.multimessage.base import (
     protocol_from_dict,
     protocol_names,
 )
-from shuffledp.multimessage.bits import BalcerCheu, BalcerEtAl
+from shuffledp.multimessage.bits import BalcerCheu, BalcerEtAl, CheuZhilyaev
 from shuffledp.multimessage.dump import BallsIntoBins, MixDUMP, PureDUMP
-from shuffledp.multimessage.histogram import CheuZhilyaev
 
 __all__ = [
     "BalcerCheu",

@@ -22,7 +22,7 @@ from shuffledp import _special as special
 from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.bounds.pairs import Pair
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.laws.midpoints import midpoints
+from shuffledp.laws.pairs import midpoints
 from shuffledp.published.estimate import Estimate
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import Input

@@ -15,8 +15,14 @@ from shuffledp.bounds.inverse import LowerEpsilon, UpperEpsilon
 from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.bounds.variation_ratio import published_pair, published_reason
 from shuffledp.errors import NotCertified
-from shuffledp.laws.midpoints import Midpoints, blanket_mass, midpoints
-from shuffledp.laws.pairs import Pair, blanket_pair, merged_dataset_pair
+from shuffledp.laws.pairs import (
+    Midpoints,
+    Pair,
+    blanket_mass,
+    blanket_pair,
+    merged_dataset_pair,
+    midpoints,
+)
 from shuffledp.laws.sources import (
     Family,
     RatioFamily,

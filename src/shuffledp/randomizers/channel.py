@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
-from shuffledp.ball.bits import Bit, Bits, Matrix
 from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
-from shuffledp.ball.record import Others, WorstPairs
+from shuffledp.ball.record import Bit, Bits, Matrix, Others, WorstPairs
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.mechanism.parameters import Rule, Switch
 from shuffledp.randomizers.base import Randomizer, Reports

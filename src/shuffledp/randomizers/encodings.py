@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.bits import Coordinate
+from shuffledp.ball.record import Coordinate
 from shuffledp.mechanism.parameters import Domain, LocalEpsilon, number, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (

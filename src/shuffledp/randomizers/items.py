@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.bits import Bits, Matrix, bits_between
-from shuffledp.ball.record import Others, WorstPairs
+from shuffledp.ball.record import Bits, Matrix, Others, WorstPairs, bits_between
 from shuffledp.errors import rejected
 from shuffledp.mechanism.parameters import Domain, LocalEpsilon, converted, follows, whole
 from shuffledp.randomizers.base import Reports

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.ball.bits import Bits, bits_between
 from shuffledp.ball.outputs import Favours, Law, flags, rational_ball, two_levels
-from shuffledp.ball.record import Masses, Others, three
+from shuffledp.ball.record import Bits, Masses, Others, bits_between, three
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports

@@ -11,7 +11,7 @@ from shuffledp._check import exact
 from shuffledp.amplification.one_bit import OneBitSupremum
 from shuffledp.amplification.seen import Quantity
 from shuffledp.amplification.words import ONE_ROUND, SAME, own_assumptions
-from shuffledp.ball.bits import Bits
+from shuffledp.ball.record import Bits
 from shuffledp.bound import Bound, Theorem
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACE_SPECIAL, REPLACEMENT, Relation
