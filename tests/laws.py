@@ -12,7 +12,6 @@ from shuffledp.arithmetic.balls import ctx
 from shuffledp.ball.record import Definition
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.pairs import LawPair, Laws
-from shuffledp.bounds.stealing_claims import StealingClaims
 from shuffledp.certificate.curves import Asked, alone, checked
 from shuffledp.certificate.recompute import worst_of
 from shuffledp.certificate.witness import are_neighbours as near
@@ -22,6 +21,7 @@ from shuffledp.laws.pairs import dataset_pair as of_dataset
 from shuffledp.laws.sources import Family
 from shuffledp.mechanism.base import mechanism_from_dict
 from shuffledp.multimessage import MultiMessage
+from shuffledp.propose.stealing_claims import StealingClaims
 
 BITS = 100
 CUT = -320.0

@@ -24,9 +24,9 @@ from papers.printed.rows import (
     upper_of,
 )
 from papers.printed.timed import seconds_of
-from shuffledp.bounds.inverse import UpperEpsilon
-from shuffledp.bounds.profile import Profile
 from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
+from shuffledp.propose.inverse import UpperEpsilon
+from shuffledp.propose.profile import Profile
 
 row = partial(rows.row, VR)
 order = partial(rows.order, VR)

@@ -14,8 +14,8 @@ from papers.printed.rows import upper_of as upper
 from papers.printed.timed import USERS as TIMED_USERS
 from papers.printed.timed import seconds_of
 from papers.printed.wang import TABLE_5, delta_at, of_pair, published
-from shuffledp.bounds.profile import Profile
 from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
+from shuffledp.propose.profile import Profile
 from shuffledp.published.formulas import variation_ratio_4_2, variation_ratio_4_3
 
 row = partial(rows.row, VR)

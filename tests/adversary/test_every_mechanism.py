@@ -24,8 +24,8 @@ from randomizers.finite import small
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.bounds.stealing import log_delta as log_stolen
 from shuffledp.bounds.stealing_cases import cases_of
-from shuffledp.bounds.stealing_ends import Stealing, numbers_of
 from shuffledp.mechanism.base import mechanism_class
+from shuffledp.propose.stealing_ends import Stealing, numbers_of
 from stealing.channels import any_numbers, bounded_by, labels_of, shortfall
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import shuffledp as sd
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
-from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair, dataset_pair
+from shuffledp.propose.profile import Profile
 from strategies import channels, randomizers, targets, user_counts
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")

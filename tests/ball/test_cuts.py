@@ -10,6 +10,7 @@ from laws import cut_law, log_delta
 from shuffledp.ball.outputs import blanket_gains, dataset_gains, local_divergence
 from shuffledp.kernel import Draws, by_counts
 from shuffledp.laws.pairs import blanket_pair
+from shuffledp.propose.gains import gains_of
 
 LATTICE = {"name": "discrete-gaussian", "top": 2, "sigma": 1.3}
 
@@ -55,5 +56,5 @@ def test_one_user_is_hidden_by_nobody(epsilon):
 def test_what_is_cut_off_counts_e_to_the_eps_times(log_error):
     """A cut by delta alone left 8e-5 and 2e-5 of it: the second law counts e^9.5 times."""
     mechanism = sd.DiscreteGaussian(top=10, sigma=5.0)
-    seen = blanket_pair(mechanism, 0, 10, n=2).gains(arb(9.5), log_error).seen
+    seen = gains_of(blanket_pair(mechanism, 0, 10, n=2), arb(9.5), log_error, "both", 0.0).seen
     assert 0 < seen.rad() < arb(log_error).exp()

@@ -7,10 +7,10 @@ import pytest
 import scipy.stats
 
 import shuffledp as sd
-from shuffledp.bounds.inverse import LowerEpsilon, UpperEpsilon
-from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair, dataset_pair
 from shuffledp.laws.pairs import dataset_pair as pair_of_classes
+from shuffledp.propose.inverse import LowerEpsilon, UpperEpsilon
+from shuffledp.propose.profile import Profile
 
 WIDTH = 1e-3
 

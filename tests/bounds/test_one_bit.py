@@ -16,7 +16,7 @@ from shuffledp.bounds.all_datasets import Chords, largest
 from shuffledp.bounds.circle import Circle
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.one_bit import OneBit, log_ends
-from shuffledp.bounds.one_bit_curve import Curve, Dataset
+from shuffledp.propose.one_bit_curve import Curve, Dataset
 
 
 def dyadic(rng, *, zeros=True):

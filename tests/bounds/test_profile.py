@@ -10,9 +10,9 @@ from flint import arb, ctx
 from tests.kernel.oracle import outcomes
 
 import shuffledp as sd
-from shuffledp.bounds.inverse import LowerEpsilon, UpperEpsilon
-from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair, dataset_pair
+from shuffledp.propose.inverse import LowerEpsilon, UpperEpsilon
+from shuffledp.propose.profile import Profile
 
 
 def channel(seed, inputs, outputs):
@@ -54,8 +54,8 @@ def pairs_of(seed):
 @pytest.mark.parametrize("work", [2e3, 6e3, 3e4])
 def test_where_work_runs_out_a_wider_bracket_holds(work, monkeypatch):
     """Of 30 users with enumerated counts, by contours of so many nodes times atoms."""
-    monkeypatch.setattr("shuffledp.bounds.profile._FEW_COUNTS", 0)
-    monkeypatch.setattr("shuffledp.bounds.profile._DIRECT", 0.0)
+    monkeypatch.setattr("shuffledp.propose.profile._FEW_COUNTS", 0)
+    monkeypatch.setattr("shuffledp.propose.profile._DIRECT", 0.0)
     table = [[0.625, 0.25, 0.125], [0.125, 0.25, 0.625]]
     least, (p, q) = (
         [Fraction(1, 8), Fraction(1, 4), Fraction(1, 8)],
@@ -64,7 +64,7 @@ def test_where_work_runs_out_a_wider_bracket_holds(work, monkeypatch):
     pair = blanket_pair(sd.Channel(matrix=table), 0, 1, n=12)
     sharp = Profile(pair).log_delta(0.5, width=1e-6)
     for name in ("_CHEAP", "_DEAR"):
-        monkeypatch.setattr(f"shuffledp.bounds.profile.{name}", work)
+        monkeypatch.setattr(f"shuffledp.propose.profile.{name}", work)
     found = Profile(pair).log_delta(0.5, width=1e-6)
     truth = math.log(delta(least, p, q, 12, 0.5))
     assert found.low <= truth <= found.high
@@ -77,8 +77,8 @@ def test_where_work_runs_out_a_wider_bracket_holds(work, monkeypatch):
 def test_log_delta(seed, monkeypatch):
     if seed % 2:
         # The contour in place of sums over counts.
-        monkeypatch.setattr("shuffledp.bounds.profile._FEW_COUNTS", 0)
-        monkeypatch.setattr("shuffledp.bounds.profile._DIRECT", 0.0)
+        monkeypatch.setattr("shuffledp.propose.profile._FEW_COUNTS", 0)
+        monkeypatch.setattr("shuffledp.propose.profile._DIRECT", 0.0)
     rng = random.Random(seed)
     for pair, reference, p, q, n in pairs_of(seed):
         profile = Profile(pair)

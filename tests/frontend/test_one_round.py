@@ -6,8 +6,8 @@ import pytest
 from flint import arb, ctx
 
 from laws import log_delta
-from shuffledp.bounds import profile
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.propose import profile
 
 KRR = {"name": "k-rr", "k": 10, "eps0": 4.0}
 LAPLACE = {"name": "laplace", "eps0": 1.0, "low": 0.0, "high": 1.0, "binary": False}

@@ -6,8 +6,8 @@ import pytest
 from papers.printed.fft import fft_bracket
 
 import shuffledp as sd
-from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair
+from shuffledp.propose.profile import Profile
 from shuffledp.published.estimate import of_epsilon, of_log_delta
 
 MECHANISMS = [

@@ -9,10 +9,10 @@ from flint import arb
 
 import shuffledp as sd
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
-from shuffledp.bounds.profile import Profile
 from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
 from shuffledp.laws import pairs
 from shuffledp.laws.pairs import blanket_pair, midpoints
+from shuffledp.propose.profile import Profile
 from shuffledp.published import formulas as forms
 
 GRID = tuple(

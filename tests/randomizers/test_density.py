@@ -13,9 +13,9 @@ from enumerated import ball
 from randomizers.sources import LEAST_P_VALUE
 from shuffledp.arithmetic.balls import arb_series, ctx
 from shuffledp.ball.given import tabulate
-from shuffledp.bounds.profile import Profile
 from shuffledp.functions import absolute, exp, log, maximum, minimum, sqrt, where
 from shuffledp.laws import pairs
+from shuffledp.propose.profile import Profile
 
 INPUTS = (0.0, 0.5, 1.0)
 

@@ -11,7 +11,7 @@ import shuffledp as sd
 from enumerated import ball
 from laws import blanket_pair
 from randomizers.noise import check_cells, check_convex_order
-from shuffledp.bounds.profile import Profile
+from shuffledp.propose.profile import Profile
 
 CASES = [
     (1 / 32, 1.0),

@@ -8,8 +8,8 @@ import pytest
 
 import shuffledp as sd
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.bounds.profile import Profile
 from shuffledp.laws import pairs
+from shuffledp.propose.profile import Profile
 from shuffledp.randomizers.one_of import words_of
 
 UNIT = 1 << 64

@@ -14,8 +14,8 @@ from laws import dataset_pair
 from randomizers.noise import some
 from randomizers.sources import LEAST_P_VALUE
 from shuffledp.arithmetic.balls import ctx
-from shuffledp.bounds.profile import Profile
 from shuffledp.laws import pairs
+from shuffledp.propose.profile import Profile
 from shuffledp.randomizers import laplace_ball, vectors
 
 GAUSS = [

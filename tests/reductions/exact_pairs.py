@@ -7,7 +7,7 @@ from enumerated import (
     exponential,
     positive_part,
 )
-from shuffledp.bounds.profile import Profile
+from shuffledp.propose.profile import Profile
 
 F = Fraction
 

@@ -109,7 +109,7 @@ def test_merged_classes_are_a_post_processing(n):
             Fraction(hockey_stick(*laws, alpha), alpha.denominator * unit**n)
             for alpha in exponential(epsilon)[::-1]
         ]
-        from shuffledp.bounds.profile import Profile
+        from shuffledp.propose.profile import Profile
 
         found = Profile(merged_dataset_pair(channel, 0, 1, 2, n=n)).log_delta(epsilon)
         assert arb(found.low) <= ball(truth[1]).log()

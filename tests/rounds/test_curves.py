@@ -10,9 +10,9 @@ from scipy import integrate, stats
 
 import shuffledp as sd
 from rounds.exact_rounds import atoms, dyadic_rows, floats, neighbouring_laws
-from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import dataset_pair
 from shuffledp.neighbours import REPLACEMENT
+from shuffledp.propose.profile import Profile
 from shuffledp.rounds import Candidate, Round
 from shuffledp.rounds.zcdp import best_rho
 

@@ -8,7 +8,7 @@ from dp_accounting.pld import pld_pmf
 from dp_accounting.pld import privacy_loss_distribution as distribution
 
 import shuffledp as sd
-from shuffledp.bounds.profile import LARGEST_EPSILON
+from shuffledp.propose.profile import LARGEST_EPSILON
 from shuffledp.rounds.gaussian import log_delta_gaussian
 from shuffledp.rounds.loss import LossLaw, LossPair
 from shuffledp.rounds.part import Given

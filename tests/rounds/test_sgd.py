@@ -9,7 +9,7 @@ import pytest
 import shuffledp as sd
 from rounds.exact_rounds import atoms, dyadic_rows, hockey, neighbouring_laws
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
-from shuffledp.bounds.profile import Profile
+from shuffledp.propose.profile import Profile
 from shuffledp.training.shuffled import EpochCurve, local_epsilon, log_extra
 
 

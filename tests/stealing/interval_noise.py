@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.bounds.covers import Label
+from shuffledp.bounds.covers import Cover, Label, Row
 from shuffledp.bounds.interval_cells import Outputs
-from shuffledp.propose.covers import Cover, Row
 
 Floats = npt.NDArray[np.float64]
 NOISES = [(False, 1.0), (False, 0.25), (True, 0.5), (True, 1.0), (True, 2.0)]

@@ -18,7 +18,7 @@ from randomizers import definitions
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import Case, cases_of
-from shuffledp.bounds.stealing_ends import Stealing, numbers_of
+from shuffledp.propose.stealing_ends import Stealing, numbers_of
 from stealing.channels import TOTAL, Rows, any_numbers, bounded_by, random_rows, whole
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")

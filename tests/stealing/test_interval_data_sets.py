@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from shuffledp.arithmetic.balls import ctx
+from shuffledp.bounds.covers import Row
 from shuffledp.bounds.interval import log_delta_on_interval
 from shuffledp.bounds.stealing import Numbers
-from shuffledp.propose.covers import Row
 from shuffledp.propose.interval import Free, Laws, Sketch
 from stealing.interval_noise import (
     NOISES,

@@ -7,12 +7,13 @@ import math
 import pytest
 
 import shuffledp as sd
+from shuffledp.bounds.covers import Cover, Row
 from shuffledp.bounds.interval import log_delta_on_interval
-from shuffledp.bounds.interval_ends import IntervalClaims, IntervalStealing
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.propose.covers import COARSE, Cover, Row, cover
+from shuffledp.propose.covers import COARSE, cover
 from shuffledp.propose.interval import Free, Sketch
+from shuffledp.propose.interval_ends import IntervalClaims, IntervalStealing
 from stealing.interval_noise import (
     GOOD,
     outputs,

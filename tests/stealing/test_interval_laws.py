@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.bounds.covers import Label, Share, excess, labels, reservoir
+from shuffledp.bounds.covers import Label, Row, Share, excess, labels, reservoir
 from shuffledp.bounds.interval import log_delta_on_interval
 from shuffledp.bounds.remainders import remainders
 from shuffledp.bounds.stealing import Numbers
-from shuffledp.propose.covers import Row
 from stealing.interval_noise import (
     NOISES,
     PAYOFFS,

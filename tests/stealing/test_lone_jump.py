@@ -11,14 +11,13 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.bounds.covers import Share
+from shuffledp.bounds.around_jumps import Around, Place
+from shuffledp.bounds.covers import Cover, Row, Share
 from shuffledp.bounds.lone_jump import Laws, Type, bound_of, laws_of, log_delta_with_jump
-from shuffledp.bounds.lone_jump_ends import JumpClaims, LoneJump
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.positive_sum import Atom, Line
-from shuffledp.propose.covers import Cover, Row
-from shuffledp.propose.lone_jump import Around, Place
+from shuffledp.propose.lone_jump_ends import JumpClaims, LoneJump
 from stealing.interval_noise import GOOD, least_delta, outputs, simple_cover
 from stealing.one_jump import At, Law, Printed, random_laws, worst_f
 

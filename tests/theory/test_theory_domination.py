@@ -11,8 +11,8 @@ from fractions import Fraction
 import pytest
 
 import shuffledp as sd
-from shuffledp.bounds.profile import Profile
 from shuffledp.laws.pairs import blanket_pair
+from shuffledp.propose.profile import Profile
 
 F = Fraction
 

@@ -16,15 +16,13 @@ from shuffledp import theorems
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.bounds.shufflers import (
-    Chain,
-    chain,
     local_guarantee,
     log_chain,
     log_local,
     log_mixed,
 )
 from shuffledp.errors import NotCertified
-from shuffledp.propose.steps import steps_of
+from shuffledp.propose.steps import Chain, chain, steps_of
 from shuffledp.search import least_epsilon
 from shuffledp.values.work import Answers, Beside
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 from shuffledp import theorems
 from shuffledp.amplification.words import HONEST
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
-from shuffledp.bounds.profile import Profile
 from shuffledp.neighbours import Relation
+from shuffledp.propose.profile import Profile
 from shuffledp.rounds.curve import Sharper
 from shuffledp.rounds.curve import Source as Curve
 

@@ -15,13 +15,12 @@ from shuffledp.amplification.rounds import round_of
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.amplification.words import HONEST, own_assumptions
 from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.bounds.data_sets import DataSet, lower_epsilon, lower_log_delta
-from shuffledp.bounds.profile import LOOSE
-from shuffledp.bounds.several import several_sets
 from shuffledp.bounds.shufflers import local_guarantee
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.laws.sources import Source
 from shuffledp.neighbours import Relation
+from shuffledp.propose.data_sets import DataSet, lower_epsilon, lower_log_delta, several_sets
+from shuffledp.propose.profile import LOOSE
 from shuffledp.published import FORMULAS, Estimate
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Composed, Round, compose

@@ -12,10 +12,10 @@ from shuffledp.amplification import words
 from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, Side
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.integer_noise import NoiseLaw
-from shuffledp.bounds.one_bit_curve import Curve, Point
-from shuffledp.bounds.profile import LOOSE
 from shuffledp.errors import NotCertified
 from shuffledp.laws.sources import Source, refuse_protocol
+from shuffledp.propose.one_bit_curve import Curve, Point
+from shuffledp.propose.profile import LOOSE
 from shuffledp.randomizers import Randomizer
 
 # Expected number of reports of the rarer kind up to which rounds rest on the search over all data

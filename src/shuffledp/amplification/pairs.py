@@ -10,9 +10,9 @@ from typing import Any
 from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, Side
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Theorem
-from shuffledp.bounds.inverse import LowerEpsilon, UpperEpsilon
-from shuffledp.bounds.profile import Profile
 from shuffledp.laws.sources import Named
+from shuffledp.propose.inverse import LowerEpsilon, UpperEpsilon
+from shuffledp.propose.profile import Profile
 
 # Up to this many profiles, all are evaluated at full width: loose brackets first cost more than
 # they save.

@@ -10,10 +10,11 @@ from typing import Any
 from shuffledp.amplification.end import Certifier
 from shuffledp.amplification.words import ONE_ROUND
 from shuffledp.bounds.continuous import CellPair
-from shuffledp.bounds.profile import Profile
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import Pair
 from shuffledp.laws.sources import Source, dataset_pairs, lower_theorem
+from shuffledp.propose.gains import in_floats
+from shuffledp.propose.profile import Profile
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import WIDTH, Candidate, Round
 from shuffledp.rounds.renyi import RenyiTail
@@ -118,7 +119,7 @@ def round_of(
 
 def _atoms(profiles: Sequence[Profile]) -> int:
     """Number of atoms of all pairs' laws together."""
-    return sum(one.pair.in_floats(0.0).gains.size for one in profiles)
+    return sum(in_floats(one.pair, 0.0).gains.size for one in profiles)
 
 
 def _local_tail(source: Source) -> dict[str, Any]:

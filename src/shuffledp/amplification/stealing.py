@@ -11,12 +11,7 @@ from typing import Any, TypeVar
 from shuffledp import theorems
 from shuffledp.amplification import words
 from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt
-from shuffledp.bounds import stealing_ends
-from shuffledp.bounds.interval_ends import IntervalStealing
-from shuffledp.bounds.lone_jump_ends import LoneJump
-from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.bounds.stealing import Numbers
-from shuffledp.bounds.stealing_along import Along
 from shuffledp.errors import NotCertified
 from shuffledp.laws.sources import (
     Family,
@@ -26,6 +21,11 @@ from shuffledp.laws.sources import (
     refuse_protocol,
     settled_others,
 )
+from shuffledp.propose import stealing_ends
+from shuffledp.propose.interval_ends import IntervalStealing
+from shuffledp.propose.lone_jump_ends import LoneJump
+from shuffledp.propose.profile import LARGEST_EPSILON
+from shuffledp.propose.stealing_along import Along
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds.curve import Sharper
 from shuffledp.theorems import Theorem

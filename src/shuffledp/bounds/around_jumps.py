@@ -24,15 +24,51 @@ from shuffledp.bounds.remainders import Remainder
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.draws import Moments
 from shuffledp.kernel.positive_sum import Atom, Line, ManySums, tilted
-from shuffledp.propose.lone_jump import Around, Place
 
-__all__ = ["Heights", "Others", "largest", "raised"]
+__all__ = ["Around", "Heights", "Others", "Place", "largest", "raised"]
 
 _NOTHING = arb(0)
 # h t of the sums at a tilt t; smoothing costs half of its square, 1 % of J.
 _SMOOTHED = 0.15
 # h T at the last node T, beyond which about e^-8 of the first term is left.
 _REACH = 2.8
+
+
+class Place(NamedTuple):
+    """A gain at which h is bounded.
+
+    Attributes
+    ----------
+    gain : float
+        x > 0.
+    tilt, step : float
+        t > 0, and the distance of the sum's nodes.
+    forward : bool
+        Which of the two bounds is used.
+    """
+
+    gain: float
+    tilt: float
+    step: float
+    forward: bool
+
+
+class Around(NamedTuple):
+    """The places at which h is bounded, and how sharply: any numbers are valid.
+
+    Attributes
+    ----------
+    places : tuple of Place
+        In the order of their gains, the first at C.
+    floor : float
+        Gains below -floor are raised to -floor; >= 0.
+    room : float
+        J of labels without jumps is computed no sharper than this times the others' largest J.
+    """
+
+    places: tuple[Place, ...]
+    floor: float
+    room: float
 
 
 class Others(NamedTuple):

@@ -22,9 +22,20 @@ from typing import NamedTuple
 from shuffledp.arithmetic.balls import acb, arb
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.errors import NotCertified
-from shuffledp.propose.circle import Plan
 
-__all__ = ["Chances", "Circle", "Difference", "Point"]
+__all__ = ["Chances", "Circle", "Difference", "Plan", "Point"]
+
+
+class Plan(NamedTuple):
+    """M points, of which ``points`` on the upper half circle are summed.
+
+    ``up`` and ``down``: logs of the ratios of Chernoff's two radii to rho.
+    """
+
+    size: int
+    points: int
+    up: float
+    down: float
 
 
 class Chances(NamedTuple):

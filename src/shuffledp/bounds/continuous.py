@@ -1,7 +1,7 @@
 """Pairs of laws with continuous outputs: the gain's law by cells, from above and from below.
 
-A source makes the cells of one report at the working precision, finer for a smaller allowed error.
-This module makes of them the pair that `bounds.profile` evaluates.
+Cells are sets of outputs. Any cuts, groups and places are valid: a bad choice makes the two laws
+less alike.
 """
 
 from __future__ import annotations
@@ -9,50 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
-
-import numpy as np
+from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, ctx, float_above, precision_for, total
 from shuffledp.bounds.line import Line
-from shuffledp.bounds.pairs import Atoms, End, Floats, Gains, Rough
-from shuffledp.kernel.cells import (
-    Atom,
-    Cell,
-    Gain,
-    above,
-    below,
-    gains,
-    gathered,
-    spread,
-)
-from shuffledp.propose.cells import Aim, Sketch, edges, places, rough_law, sketch
+from shuffledp.bounds.pairs import Atoms, Gains
+from shuffledp.kernel.cells import Atom, Cell, Gain, above, below, gains, gathered, spread
 
-__all__ = ["CellPair", "Cells", "FixedSource", "LineSource", "Source"]
+__all__ = [
+    "CellPair",
+    "Cells",
+    "FixedSource",
+    "Law",
+    "LineSource",
+    "bracketed",
+    "law_above",
+    "law_below",
+]
 
-# `Profile` allows for outputs that are cut off an error of e^-3 of a bracket's width. Cells may
-# take e^_MORE times as much, about a third of the width at each end.
-_MORE = 2.0
-# Laws with at most this many atoms are neither grouped nor spread over common places.
-_EXACT = 300
-# Number of groups of cells in an estimate's law.
-_GROUPS = 160
-# The guess of log delta where nothing is known of it.
-_GUESS = -20.0
-# Larger gains are lowered to this: a single such gain outweighs all others.
-_HUGE = 1e100
-# Outputs with a smaller share of the mass, under P and the reference, do not matter to an estimate,
-# as delta >= 1e-100.
-_SEEN = 1e-110
-# log of the mass beyond which a sketch of a law stops, relative to the allowed error.
-_DEEPER = -6.0
-# A gain this many times the largest positive one outweighs all draws that matter to an estimate.
-_OUTWEIGHS = 1e4
-# Least mass under P of the gains that an estimate's groups tell apart.
-_COUNTS = 1e-40
-# log of the mass under P of gains that are charged to delta as a whole, relative to the allowed
-# error.
-_RARE = -3.0
 _INFINITY = arb("inf")
 
 
@@ -73,13 +47,26 @@ class Law(NamedTuple):
     rest: arb
     charge: arb
 
+    def gathered(self, ends: Sequence[int]) -> Law:
+        """Groups of consecutive atoms at their mean gains, for a law below."""
+        return self._replace(atoms=gathered(self.atoms, ends))
+
+    def spread(self, places: Sequence[float]) -> Law:
+        """Atoms split between places, for a law above."""
+        return self._replace(atoms=spread(self.atoms, places))
+
 
 def _rest(masses: Iterable[arb]) -> arb:
     """The mass that cells leave of a law of mass 1."""
     return (1 - total(masses)).nonnegative_part()
 
 
-def _above(found: Sequence[Gain]) -> Law:
+def law_below(found: Sequence[Gain]) -> Law:
+    """Cells at their mean gains."""
+    return Law(below(found), _rest(gain.mass for gain in found), arb(0))
+
+
+def law_above(found: Sequence[Gain]) -> Law:
     """Cells moved to the ends of their ranges; masses and the left-over are rounded up."""
     ends = above(found)
     return Law(ends.atoms, _rest(gain.mass for gain in found).upper(), ends.charge)
@@ -105,49 +92,19 @@ class Cells(NamedTuple):
     outside: bool = False
 
 
-class Source(Protocol):
-    """The laws P, Q and reference of one report."""
-
-    @property
-    def name(self) -> Hashable:
-        """A key that is equal only for equal laws."""
-        ...
-
-    @property
-    def has_outside(self) -> bool:
-        """Whether P or Q has outputs that the reference does not have."""
-        ...
-
-    def swap(self) -> Source:
-        """The source with P and Q exchanged."""
-        ...
-
-    def below(self, eps: arb, aim: Aim) -> Law:
-        """A law below the gain in convex order; its charge is what delta loses."""
-        ...
-
-    def above(self, eps: arb, aim: Aim) -> Law:
-        """A law above the gain in convex order; its charge is added to delta."""
-        ...
-
-    def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
-        """Masses, gains and masses of P in floats, without the left-over."""
-        ...
-
-
 @dataclass(frozen=True)
 class CellPair:
     """A pair of laws whose gain is described by cells.
 
     Attributes
     ----------
-    source : Source
+    source : LineSource or FixedSource
         The laws of one report.
     n : int
         Number of messages in the shuffle, the victim's included.
     """
 
-    source: Source
+    source: LineSource | FixedSource
     n: int
 
     @property
@@ -173,25 +130,16 @@ class CellPair:
         """-inf: every output of P is also one of Q."""
         return -math.inf
 
-    def gains(self, eps: arb, log_error: float, end: End = "both", guess: float = _GUESS) -> Gains:
-        """Atoms above and below, from cells fine enough for an error of delta near e^log_error."""
-        upper, lower, seen = None, None, arb(0)
-        aim = Aim(self.n, guess, log_error + _MORE)
-        if end != "lower":
-            found = self.source.above(eps, aim)
-            upper, seen = _with_rest(found), seen.union(found.charge.upper())
-        if end != "upper":
-            found = self.source.below(eps, aim)
-            lower, seen = _with_rest(found), seen.union(-found.charge.upper())
-        return Gains(upper, lower, seen)
 
-    def in_floats(self, epsilon: float) -> Rough:
-        """An estimate of the law, without outputs of negligible mass."""
-        masses, found, heavy = self.source.rough(epsilon)
-        seen = heavy > _SEEN * float(heavy.sum())
-        rest = max(1.0 - math.fsum(masses[seen]), 0.0)
-        found = np.minimum(found[seen], _HUGE)
-        return Rough(np.append(masses[seen], rest), np.append(found, 0.0), 0.0, 0.0)
+def bracketed(lower: Law | None, upper: Law | None) -> Gains:
+    """The gain's laws below and above, with what they leave out; None where one is not wanted."""
+    seen = arb(0)
+    if upper is not None:
+        seen = seen.union(upper.charge.upper())
+    if lower is not None:
+        seen = seen.union(-lower.charge.upper())
+    made = [None if law is None else _with_rest(law) for law in (upper, lower)]
+    return Gains(made[0], made[1], seen)
 
 
 def _with_rest(found: Law) -> Atoms:
@@ -238,39 +186,14 @@ class LineSource:
             self._made[key] = self.make()
         return self._made[key]  # type: ignore[return-value]
 
-    def below(self, eps: arb, aim: Aim) -> Law:
-        """A law below: cells at their mean gains."""
-        found = self._gains(eps, aim, upper=False)
-        return Law(below(found), _rest(gain.mass for gain in found), arb(0))
-
-    def above(self, eps: arb, aim: Aim) -> Law:
-        """A law above: cells at the ends of their ranges of gains."""
-        return _above(self._gains(eps, aim, upper=True))
-
-    def _gains(self, eps: arb, aim: Aim, *, upper: bool) -> list[Gain]:
-        line, seen = self.line(), self._sketch(aim.log_error)
-        cut = edges(seen, aim, epsilon=float(eps), upper=upper)
-        return gains(line.cells(cut), eps.exp())
-
-    def _sketch(self, log_error: float) -> Sketch:
-        depth = 10.0 * math.floor((log_error + _DEEPER) / 10.0)
-        key = ("sketch", depth)
-        if key not in self._made:
-            self._made[key] = sketch(self.line(), depth)
-        return self._made[key]  # type: ignore[return-value]
-
-    def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
-        """The law in floats, at Gauss-Legendre nodes."""
-        if "rough" not in self._made:
-            self._made["rough"] = rough_law(self.line())
-        masses, u, v = self._made["rough"]  # type: ignore[misc]
-        with np.errstate(over="ignore"):
-            return masses, u - math.exp(epsilon) * v, masses * np.maximum(u, 1.0)
+    def gains(self, eps: arb, edges: Sequence[float]) -> list[Gain]:
+        """The gains on cells cut at these edges."""
+        return gains(self.line().cells(edges), eps.exp())
 
 
 @dataclass(frozen=True)
 class FixedSource:
-    """Cells that are made once, then grouped or spread anew at every eps.
+    """Cells that are made once, and then grouped or spread at every eps.
 
     Attributes
     ----------
@@ -306,55 +229,21 @@ class FixedSource:
             self._made[key] = self.make()
         return self._made[key]  # type: ignore[return-value]
 
-    def below(self, eps: arb, aim: Aim) -> Law:
-        """A law below: groups of cells at their mean gains."""
+    def below(self, eps: arb) -> Law:
+        """A law below: cells at their mean gains, in ascending order."""
         made = self.cells()
         rest, loss = _rest(cell.mass for cell in made.cells), eps.exp() * made.q
         atoms = sorted(below(gains(made.cells, eps.exp())), key=lambda atom: float(atom[1]))
-        if len(atoms) <= _EXACT:
-            return Law(atoms, rest, loss)
-        mass, gain = _floats(atoms)
-        at = places(mass, gain, aim, epsilon=float(eps), upper=False)
-        ends = np.unique(np.append(np.searchsorted(gain, at[1:-1]), len(atoms)))
-        kept = [int(end) for end in ends if end > 0]
-        return Law(gathered(atoms, kept), rest, loss)
+        return Law(atoms, rest, loss)
 
-    def above(self, eps: arb, aim: Aim) -> Law:
-        """A law above: cells at the ends of their ranges, spread over common places."""
+    def above(self, eps: arb, rare: float, n: int) -> Law:
+        """A law above for n messages: cells at the ends of their ranges.
+
+        The largest gains, of mass up to ``rare`` under P, are charged to delta as a whole.
+        """
         made = self.cells()
-        every = gains(made.cells, eps.exp())
-        found = _above(_without_rare(every, math.exp(aim.log_error + _RARE)))
-        atoms = _lows_raised(found.atoms, aim.n)
-        if len(atoms) > _EXACT:
-            at = places(*_floats(atoms), aim, epsilon=float(eps), upper=True)
-            atoms = spread(atoms, [float(x) for x in at])
-        return Law(atoms, found.rest, found.charge + made.p)
-
-    def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
-        """The law in floats: groups of cells at their mean gains."""
-        if "rough" not in self._made:
-            rows = [[float(c.mass), float(c.p), float(c.q)] for c in self.cells().cells]
-            self._made["rough"] = np.array(rows).reshape(-1, 3)
-        rows = np.asarray(self._made["rough"])
-        if not rows.size:
-            return rows[:, 0], rows[:, 0], rows[:, 0]  # every output reveals its input
-        rows = rows[
-            np.argsort(rows[:, 1] / rows[:, 0] - math.exp(epsilon) * rows[:, 2] / rows[:, 0])
-        ]
-        mass, gain = rows[:, 0], (rows[:, 1] - math.exp(epsilon) * rows[:, 2]) / rows[:, 0]
-        # Beyond many times the largest gain that counts, a gain's exact value does not matter.
-        counts = np.cumsum(rows[::-1, 1])[::-1] > _COUNTS
-        top = min(float(gain[counts].max(initial=1.0)), 1e65)
-        seen = np.clip(gain, -_OUTWEIGHS * top, top)
-        cost = mass * np.diff(seen, prepend=seen[0]) ** 2
-        # Half of the groups serve the bulk of the law, half its tails.
-        both = [cost ** (1.0 / 3.0), cost ** (1.0 / 12.0)]
-        part = sum(one / max(float(one.sum()), 1e-300) for one in both) / 2.0
-        share = np.floor(np.cumsum(part) * _GROUPS * (1.0 - 1e-9))
-        starts = np.flatnonzero(np.diff(share, prepend=-1.0))
-        rows = np.add.reduceat(rows, starts, axis=0)
-        gain = (rows[:, 1] - math.exp(epsilon) * rows[:, 2]) / rows[:, 0]
-        return rows[:, 0], gain, np.maximum(rows[:, 0], rows[:, 1])
+        found = law_above(_without_rare(gains(made.cells, eps.exp()), rare))
+        return Law(_lows_raised(found.atoms, n), found.rest, found.charge + made.p)
 
 
 def _without_rare(found: list[Gain], most: float) -> list[Gain]:
@@ -372,8 +261,3 @@ def _lows_raised(atoms: Sequence[Atom], n: int) -> list[Atom]:
     """Gains below -n times the largest one raised to that: one such draw outweighs all others."""
     floor = -n * max((gain.upper() for _, gain in atoms), key=float, default=arb(0)).max(arb(0))
     return [(mass, gain.max(floor)) for mass, gain in atoms]
-
-
-def _floats(atoms: Sequence[Atom]) -> tuple[Floats, Floats]:
-    """Masses and gains of atoms as float arrays."""
-    return np.array([float(m) for m, _ in atoms]), np.array([float(g) for _, g in atoms])

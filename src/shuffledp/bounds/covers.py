@@ -29,13 +29,56 @@ from shuffledp.bounds.interval_cells import (
 )
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.positive_sum import Atom
-from shuffledp.propose.covers import Cover
 
-__all__ = ["Label", "Reservoir", "Share", "check", "labels", "reservoir"]
+__all__ = ["Cover", "Label", "Reservoir", "Row", "Share", "check", "labels", "reservoir"]
 
 _NOTHING = arb(0)
 # How far labelled parts of (C) reach beyond the last edge for normal noise, in standard deviations.
 _FARTHER = 1.5
+
+
+class Row(NamedTuple):
+    """A grid of row (A) or (B).
+
+    Attributes
+    ----------
+    places : tuple of float
+        v or u, from 0 to 1, increasing.
+    stretch : tuple of float
+        eta of Lemma 6.5 for each step of the grid, between 0 and 1.
+    """
+
+    places: tuple[float, ...]
+    stretch: tuple[float, ...]
+
+
+class Cover(NamedTuple):
+    """A proposal: grids of inputs and cells of outputs.
+
+    Attributes
+    ----------
+    edges, pool : tuple of float
+        Edges of the labels' and of the reservoir's cells; 1/2 is among the latter.  For Laplace
+        noise both reach from 0 to 1, and gains are constant outside. For normal noise they reach a
+        standard deviation or more beyond 0 and 1, and gains are cut at the outermost edges.
+    boxes : tuple of float
+        Edges of the boxes in which remainders are bounded, from the first to the last of ``edges``.
+    first, second : Row
+        Grids of types (A) and (B).
+    third : tuple of float
+        Grid of type (C) from 0 to 1/2, for (1, 0, x) and (0, 1, x), which is the mirror image of
+        (1, 0, 1 - x). Empty if the only inputs are 0 and 1: then (1, 0, 0) and (0, 1, 0) suffice.
+    middle : float
+        m/(b (1 - a)) of Lemma 6.5, from 0 to 1: gains are stretched about m.
+    """
+
+    edges: tuple[float, ...]
+    pool: tuple[float, ...]
+    boxes: tuple[float, ...]
+    first: Row
+    second: Row
+    third: tuple[float, ...]
+    middle: float = 1.0
 
 
 class Share(NamedTuple):

@@ -9,15 +9,13 @@ from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, total
 from shuffledp.ball.record import Definition
-from shuffledp.bounds.covers import Label, Share, check, labels, reservoir
+from shuffledp.bounds.covers import Cover, Label, Share, check, labels, reservoir
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.remainders import remainders
 from shuffledp.bounds.stealing import Numbers, check_question
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.draws import Moments
-from shuffledp.kernel.positive_sum import Line, line_at, rougher, sharpest, tilted
-from shuffledp.propose.covers import Cover
-from shuffledp.propose.stealing import step_of
+from shuffledp.kernel.positive_sum import Line, line_at, rougher, sharpest, step_of, tilted
 
 __all__ = ["checked", "is_binary", "log_delta_on_interval", "outputs_of"]
 

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, float_below, total
-from shuffledp.bounds.around_jumps import Heights, Others, largest, raised
-from shuffledp.bounds.covers import Share, check, labels, reservoir
+from shuffledp.bounds.around_jumps import Around, Heights, Others, largest, raised
+from shuffledp.bounds.covers import Cover, Share, check, labels, reservoir
 from shuffledp.bounds.interval import checked
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.remainders import Remainder, remainders
@@ -27,8 +27,6 @@ from shuffledp.bounds.stealing import Numbers, check_question
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.cells import spread
 from shuffledp.kernel.positive_sum import Atom, Line, rougher, sharpest, tilted
-from shuffledp.propose.covers import Cover
-from shuffledp.propose.lone_jump import Around
 
 __all__ = ["Laws", "Type", "bound_of", "log_delta_with_jump"]
 

@@ -9,24 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
+<<<<<<< HEAD
 import numpy as np
 import numpy.typing as npt
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
 from shuffledp.ball.outputs import GainLaw, Law, OutputClass, blanket_gains, dataset_gains
+=======
+from shuffledp.arithmetic.balls import arb, ctx, precision_for
+from shuffledp.ball.gains import GainLaw, blanket_gains, dataset_gains
+from shuffledp.ball.outputs import Law, OutputClass
+>>>>>>> 7b26c281 (Searches of eps stand in propose, above the bounds that they ask)
 
-__all__ = ["Atoms", "End", "Gains", "LawPair", "Laws", "Pair", "Rough"]
+__all__ = ["Atoms", "End", "Gains", "LawPair", "Laws"]
 
-# log of the mass beyond the first cut of an unbounded law. Other cuts are multiples of it, so that
-# one law serves many eps.
+# log of the mass beyond the first cut of an unbounded law.
 _CUT = -16.0
-# log of the mass that may be cut off for an estimate.
-_DEEP = -80.0
 
 End = Literal["both", "upper", "lower"]
-Floats = npt.NDArray[np.float64]
 
 
 class Atoms(NamedTuple):
@@ -64,22 +66,6 @@ class Laws:
         return law
 
 
-class Rough(NamedTuple):
-    """A law of gains in floats, for estimates.
-
-    Attributes
-    ----------
-    masses, gains : arrays of the same size.
-    surplus : the sum of the masses less 1, more exact than the sum of the floats.
-    seen : a term added to delta.
-    """
-
-    masses: Floats
-    gains: Floats
-    surplus: float
-    seen: float
-
-
 class Gains(NamedTuple):
     """What a profile needs of a pair at one eps.
 
@@ -94,43 +80,6 @@ class Gains(NamedTuple):
     above: Atoms | None
     below: Atoms | None
     seen: arb
-
-
-class Pair(Protocol):
-    """A pair of laws that makes, at the working precision, the law of one message's gain."""
-
-    @property
-    def n(self) -> int:
-        """Number of messages in the shuffle, the victim's included."""
-        ...
-
-    def swap(self) -> Pair:
-        """The other direction: D(Q || P) in place of D(P || Q)."""
-        ...
-
-    def gains(self, eps: arb, log_error: float, end: End = "both", guess: float = 0.0) -> Gains:
-        """The law of the gain at eps, where log delta is near ``guess``.
-
-        Each end of delta may be wrong by about e^log_error.
-        """
-        ...
-
-    def in_floats(self, epsilon: float) -> Rough:
-        """An estimate of the law of the gain at eps."""
-        ...
-
-    @property
-    def one_law(self) -> bool:
-        """Whether `gains` gives the same law for both ends."""
-        ...
-
-    def fingerprint(self) -> Hashable:
-        """A key, equal only if all that `gains` returns at the working precision is equal."""
-        ...
-
-    def log_floor(self) -> float:
-        """Lower bound of log delta at every eps, from outputs that only P can give."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -165,23 +114,11 @@ class LawPair:
         """Classes of outputs at the working precision, in this direction."""
         return self.law(log_cut, swapped=self.swapped)
 
-    def in_floats(self, epsilon: float) -> Rough:
-        """The law of the gain in floats."""
-        atoms, seen = self._made_at(arb(epsilon), _DEEP)
-        masses, gains = (np.array([float(x) for x in row]) for row in atoms)
-        return Rough(masses, gains, float(total(atoms.masses) - 1), float(seen.upper()))
-
-    def gains(self, eps: arb, log_error: float, end: End = "both", guess: float = 0.0) -> Gains:
-        """The law by its definition; a smaller error cuts it off farther out."""
-        del end, guess
-        atoms, seen = self._made_at(eps, log_error)
-        return Gains(atoms, atoms, seen)
-
-    def _made_at(self, eps: arb, log_error: float) -> tuple[Atoms, arb]:
-        # Mass of Q that is cut off counts e^eps times.
-        log_cut = _CUT * max(math.ceil((log_error - float(eps)) / _CUT), 1)
+    def gains(self, eps: arb, log_cut: float) -> Gains:
+        """The law of the gain at eps by its definition; ``log_cut``: log of the mass cut off."""
         made = _GAINS[self.against](self.classes(log_cut), eps)
-        return _merged(made), made.outside
+        atoms = _merged(made)
+        return Gains(atoms, atoms, made.outside)
 
     @property
     def one_law(self) -> bool:

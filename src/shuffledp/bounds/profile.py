@@ -1,287 +1,169 @@
-"""Privacy profile: log delta(eps) of one pair of laws, certified at both ends."""
+"""Both ends of log delta(eps) of one pair of laws, at proposed layers and contours.
+
+    delta(eps) = (1/n) E (G_1 + ... + G_n)_+ + seen         (docs/theory.md, section 2)
+
+An ``Expectation`` starts with ends that always hold. A proposal can only narrow them: any layers
+and contours are valid.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Sequence
 
-import numpy as np
-
-from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
+from shuffledp.arithmetic.balls import arb, total
 from shuffledp.arithmetic.intervals import LogInterval, log_interval
-from shuffledp.bounds.pairs import Atoms, End, Pair
+from shuffledp.bounds.pairs import Atoms, Gains
 from shuffledp.errors import NotCertified
-from shuffledp.kernel import AtLeastOne, Draws, by_counts, expect, two_atoms
+from shuffledp.kernel import AtLeastOne, Contour, Draws, by_counts, expect, two_atoms
 from shuffledp.kernel.draws import Summand
-from shuffledp.propose import layers
-from shuffledp.propose.saddle import Array, Part, Sum
 
-__all__ = ["LARGEST_EPSILON", "LOOSE", "Profile"]
-
-# Largest eps that is evaluated; delta does not increase in eps. e^300 is far below the largest
-# float.
-LARGEST_EPSILON = 300.0
-# Relative width of delta of a bracket, where none is requested.
-LOOSE = 3e-2
-# Number of count vectors up to which they are enumerated in place of an integral: some
-# milliseconds.
-_FEW_COUNTS = 2_000
-# Variance of the count of two atoms up to which the binomial sum is faster than an integral: ten
-# standard deviations have some thousand terms.
-_DIRECT = 200_000.0
-# A bracket this many times wider than requested is repeated with its own value of delta as the
-# guess; most repetitions.
-_MISSED, _TRIES = 3.0, 5
-# Distance in log delta at which a bracket counts as far from a target.
-_FAR = 0.3
-# If the new guess is this near to the last one, the bracket would be the same.
-_SAME_GUESS = 0.1
-# Most contours tried for one sum. One that misses its width by e^x is refined by e^(x/2), with x at
-# most the second number.
-_CONTOURS, _MOST_FINER = 6, 6.0
-# Largest work, in nodes times atoms, of the first contour and of later ones: about 0.1 and 0.6
-# seconds. If the first contour exceeds it, its smoothing is multiplied by _ROUGHER; if it still
-# does, its log error grows by _LOOSER.
-_CHEAP, _DEAR, _ROUGHER, _LOOSER = 1.5e6, 1e7, 8.0, 4.0
-# If an integral exceeds the largest work, it is requested this much wider, with fewer cells.
-_COARSER = 16.0
-_UNKNOWN = LogInterval(-math.inf, math.inf)
-# If n E G and n E G_+ agree to this relative accuracy, an estimate uses either.
-_SAME = 1e-9
-_NO_FLOATS = "ratios of probabilities that are no floats: wanted noise that is not so narrow"
-# Layers below this share of the requested width are bounded by Chernoff's method.
-_NEGLIGIBLE = 1e-2
+__all__ = ["Divergence", "Expectation"]
 
 
-class _Sorted(NamedTuple):
-    """A law of gains in ascending order, in balls and in floats."""
+class Expectation:
+    """Both ends of E (S)_+, S the sum of n independent gains of one law.
 
-    atoms: Atoms
-    masses: Array
-    gains: Array
-    surplus: float
-
-    @classmethod
-    def of(cls, law: Atoms) -> _Sorted:
-        order = sorted(range(len(law.gains)), key=lambda j: float(law.gains[j]))
-        atoms = Atoms([law.masses[j] for j in order], [law.gains[j] for j in order])
-        masses, gains = (np.array([float(x) for x in row]) for row in (atoms.masses, atoms.gains))
-        if not (np.isfinite(masses).all() and np.isfinite(gains).all()):
-            raise NotCertified(_NO_FLOATS)
-        return cls(atoms, masses, gains, float(total(atoms.masses) - 1))
-
-    def is_direct(self, n: int) -> bool:
-        """Whether E (sum)_+ is computed by a sum over counts."""
-        size = self.masses.size
-        if size == 2 and n * float(self.masses.prod()) < _DIRECT:
-            return True
-        return _vectors(n, size) <= _FEW_COUNTS
-
-
-# Estimates lower larger gains to this value: sums of their squares would overflow.
-_LARGEST_GAIN = 1e140
-
-
-def _log_expectation(
-    masses: Array, gains: Array, n: int, surplus: float
-) -> tuple[float, list[int]]:
-    """An estimate of log E (sum of n)_+ of a sorted law, and where to cut it into layers."""
-    if not gains.size or gains[-1] <= 0.0:
-        return -math.inf, []
-    if n == 1:
-        value = float(masses @ np.maximum(gains, 0.0))
-        return (math.log(value) if value > 0.0 else -math.inf), [gains.size]
-    gains = np.minimum(gains, _LARGEST_GAIN)
-    mean, most = float(masses @ gains), float(masses @ np.maximum(gains, 0.0))
-    if mean > (1.0 - _SAME) * most:
-        return math.log(n * mean), [gains.size]
-    if _vectors(n, gains.size) <= _FEW_COUNTS:
-        return layers.by_counts(masses, gains, n), [gains.size]
-    value, cuts = layers.log_expectation(masses, gains, n, surplus)
-    return min(value, math.log(n * most)), cuts
-
-
-def _vectors(n: int, atoms: int) -> int:
-    """Number of count vectors; any number above the limit where it is surely exceeded."""
-    return math.comb(n + atoms - 1, atoms - 1) if n + atoms < _FEW_COUNTS else _FEW_COUNTS + n
-
-
-class Profile:
-    """delta(eps) = (1/n) E (G_1 + ... + G_n)_+ + seen for one pair in one direction.
-
-    (docs/theory.md, section 2.) An answer is a function of the pair, eps and the requested width:
-    caches save time and change no bit.
+    At first n E G <= E (S)_+ <= n E G_+.
 
     Parameters
     ----------
-    pair : Pair
-        The laws of one message.
-    more_bits : int
-        Bits beyond the usual working precision.
+    law : Atoms
+        The law of one gain.
+    n : int
+        Number of gains.
+
+    Attributes
+    ----------
+    atoms : Atoms
+        The law in ascending order of its gains.
+    mean, cap : arb
+        n E G and n E G_+.
+    low, high : arb
+        The ends so far.
     """
 
-    def __init__(self, pair: Pair, *, more_bits: int = 0) -> None:
-        self.pair, self._more_bits = pair, more_bits
-        self._bits = precision_for(pair.n) + more_bits
-        self._found: dict[tuple[float, float, End, float], LogInterval] = {}
-        self._estimates: dict[float, float] = {}
+    def __init__(self, law: Atoms, n: int) -> None:
+        law = _far_lows_raised(law, n)
+        order = sorted(range(len(law.gains)), key=lambda j: float(law.gains[j]))
+        self.n = n
+        self.atoms = Atoms([law.masses[j] for j in order], [law.gains[j] for j in order])
+        both = list(zip(*law, strict=True))
+        self.mean = n * total(m * x for m, x in both)
+        self.cap = n * total(m * x.nonnegative_part() for m, x in both)
+        # One gain is its own sum.
+        self.low = (self.cap if n == 1 else self.mean.max(arb(0))).lower()
+        self.high = self.cap.upper()
+        self._layers: list[Summand] = []
+        self._ends: list[tuple[arb, arb]] = []
+        self._left_out = arb(0)
 
-    def __reduce__(self) -> tuple[Callable[..., Profile], tuple[Pair]]:
-        return partial(Profile, more_bits=self._more_bits), (self.pair,)
+    def count(self) -> None:
+        """Sum over the counts of all atoms."""
+        draws = Draws(*self.atoms, self.n)
+        self._narrow(*(two_atoms(draws) if len(self.atoms.gains) == 2 else by_counts([draws])))
 
-    def fingerprint(self) -> Hashable:
-        """A key that is equal only for pairs with the same answers."""
-        with ctx.workprec(self._bits):
-            return self.pair.fingerprint()
-
-    def log_floor(self) -> float:
-        """Lower bound of log delta(eps) at every eps, from outputs that only P can give."""
-        with ctx.workprec(self._bits):
-            return self.pair.log_floor()
-
-    def log_delta(
-        self,
-        epsilon: float,
-        *,
-        width: float = LOOSE,
-        end: End = "both",
-        target: float | None = None,
-        off: float = 0.0,
-    ) -> LogInterval:
-        """Bracket log delta(eps) to about a relative ``width`` of delta, or wider.
+    def split(self, layers: Sequence[tuple[int, int]]) -> None:
+        """Split the sum by its largest gain; each layer has yet to be narrowed.
 
         Parameters
         ----------
-        epsilon : float
-            eps >= 0 in nats.
-        width : float
-            Requested relative width of delta.
-        end : {"both", "upper", "lower"}
-            The end that is wanted; the other one may be infinite.
-        target : float, optional
-            The log delta of interest: a bracket far from it may be as wide as the distance.
-        off : float
-            The amount by which log delta seems to exceed its estimate.
+        layers : sequence of (int, int)
+            (0, e): all gains are among the first e atoms. (s, e): so they are, and at least one is
+            not among the first s. Sums below the first layer are bounded as a whole; if they have
+            no gain > 0, they add nothing.
+
+        Raises
+        ------
+        NotCertified
+            If a layer does not begin where the one before it ends, or the last one does not end
+            with the law.
         """
-        if epsilon > LARGEST_EPSILON:
-            return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
-        if not self.pair.one_law and end == "both":
-            low = self.log_delta(epsilon, width=width, end="lower", target=target, off=off).low
-            high = self.log_delta(epsilon, width=width, end="upper", target=target, off=off).high
-            return LogInterval(low, high)
-        end = "both" if self.pair.one_law else end
-        asked = (epsilon, width, end, off)
-        if asked not in self._found:
-            with ctx.workprec(self._bits):
-                found, far = self._bracket(epsilon, width, end, target, off)
-            if far:
-                return found
-            self._found[asked] = found
-        return self._found[asked]
+        size = len(self.atoms.gains)
+        starts, ends = [s for s, _ in layers], [e for _, e in layers]
+        rising = all(0 <= s < e for s, e in layers)
+        if not rising or starts[1:] != ends[:-1] or (ends and ends[-1] != size):
+            raise NotCertified("layers: they are not all of the law")
+        skipped = starts[0] if layers else size
+        both = list(zip(self.atoms.masses[:skipped], self.atoms.gains[:skipped], strict=True))
+        positive = total(m * x.nonnegative_part() for m, x in both)
+        self._left_out = self.n * positive * total(m for m, _ in both) ** (self.n - 1)
+        self._layers = [self._layer(s, e) for s, e in layers]
+        self._ends = [(arb(0), arb("inf"))] * len(layers)
+        if not layers:
+            self._narrow(arb(0), self._left_out)
 
-    def rough_log_delta(self, epsilon: float) -> float:
-        """An estimate of log delta(eps) in floats, not certified."""
-        epsilon = min(epsilon, LARGEST_EPSILON)
-        if epsilon not in self._estimates:
-            with ctx.workprec(self._bits):
-                self._estimates[epsilon] = self._estimate(epsilon)
-        return self._estimates[epsilon]
+    def _layer(self, start: int, end: int) -> Summand:
+        masses, gains = self.atoms
+        if not start:
+            return Draws(masses[:end], gains[:end], self.n)
+        usual = Draws(masses[:start], gains[:start], self.n)
+        return AtLeastOne(usual, Draws(masses[start:end], gains[start:end], self.n))
 
-    def variance(self) -> float:
-        """An estimate of the variance of one gain at eps = 0 over n, to start a search of eps."""
-        with ctx.workprec(self._bits):
-            law = self.pair.in_floats(0.0)
-        return float(law.masses @ (law.gains * law.gains)) / self.pair.n
+    def at_tilt(self, layer: int, alpha: float) -> arb:
+        """A layer's upper end by y_+ <= e^(alpha y - 1)/alpha."""
+        tilt = arb(alpha)
+        if not tilt > 0:
+            return arb("inf")
+        bound = (self._layers[layer].log_moment(tilt) - 1).exp() / tilt
+        self._narrow_layer(layer, arb(0), bound.upper())
+        return bound
 
-    # ---------------------------------------------------------------------------- estimates
+    def on(self, layer: int, contour: Contour, *, work: float) -> tuple[arb, arb]:
+        """A layer's ends by one sum over a contour; both its ends so far.
 
-    def _estimate(self, epsilon: float) -> float:
-        law = self.pair.in_floats(epsilon)
-        n, order = self.pair.n, np.argsort(law.gains)
-        masses, gains = law.masses[order], law.gains[order]
-        # As in `_far_lows_raised`.
-        gains = np.maximum(gains, -n * max(float(gains[-1]), 0.0)) if gains.size else gains
-        value, _ = _log_expectation(masses, gains, n, law.surplus)
-        value -= math.log(self.pair.n)
-        return float(np.logaddexp(value, math.log(law.seen))) if law.seen > 0.0 else value
-
-    # --------------------------------------------------------------------------- certificates
-
-    def _bracket(
-        self, epsilon: float, width: float, end: End, target: float | None, off: float
-    ) -> tuple[LogInterval, bool]:
-        """The ends, and whether they stay wider than requested because the target is far away."""
-        guess, best, far = self.rough_log_delta(epsilon) + off, _UNKNOWN, False
-        for _ in range(_TRIES):
-            try:
-                found, own = self._at(epsilon, guess, width, end)
-            except NotCertified:
-                width *= _COARSER
-                continue
-            best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-            far = own.width > _MISSED * width and _is_far(own, target)
-            if far or own.width <= _MISSED * width:
-                break
-            before, guess = guess, own.low if own.low > -math.inf else own.high - 3.0
-            if abs(guess - before) < _SAME_GUESS:
-                break
-        return LogInterval(best.low, best.high if end == "lower" else min(best.high, 0.0)), far
-
-    def _at(
-        self, epsilon: float, guess: float, width: float, end: End
-    ) -> tuple[LogInterval, LogInterval]:
-        """The ends of log delta, which is near `guess`, and the bracket that shows how near.
-
-        If one end is wanted, that bracket is the one of its law alone. It says nothing of delta at
-        the other end.
+        Raises
+        ------
+        NotCertified
+            If the contour asks for more nodes times atoms than ``work``.
         """
-        log_error = guess + math.log(width) if guess > -math.inf else _DEEPEST
-        made, n = self.pair.gains(arb(epsilon), log_error - 3.0, end, guess), self.pair.n
-        log_error += math.log(n)
-        above = None if made.above is None else self._expectation(made.above, log_error)
-        below = above
+        self._narrow_layer(layer, *expect([self._layers[layer]], contour, work=work))
+        return self._ends[layer]
+
+    def _narrow_layer(self, layer: int, low: arb, high: arb) -> None:
+        before = self._ends[layer]
+        self._ends[layer] = max(before[0], low), min(before[1], high)
+        lows, highs = zip(*self._ends, strict=True)
+        self._narrow(total(lows), sum(highs, self._left_out))
+
+    def _narrow(self, low: arb, high: arb) -> None:
+        self.low, self.high = low.max(self.low), high.min(self.high)
+
+
+class Divergence:
+    """One pair of laws among n messages at one eps.
+
+    Attributes
+    ----------
+    below, above : Expectation or None
+        The laws below and above the gain's in convex order; one object if they are the same law,
+        and None where an end is not wanted.
+    """
+
+    def __init__(self, made: Gains, n: int) -> None:
+        self._seen, self._n = made.seen, n
+        self.above = None if made.above is None else Expectation(made.above, n)
+        self.below = self.above
         if made.below is not made.above:
-            below = None if made.below is None else self._expectation(made.below, log_error)
-        seen = (made.seen.lower(), made.seen.upper())
-        both = [(x[0] / n + seen[0], x[1] / n + seen[1]) for x in (below, above) if x is not None]
-        low = both[0][0] if below is not None else arb(0)
-        high = both[-1][1] if above is not None else arb("inf")
-        return log_interval(low, high), log_interval(both[0][0], both[-1][1])
+            self.below = None if made.below is None else Expectation(made.below, n)
 
-    def _expectation(self, atoms: Atoms, log_error: float) -> tuple[arb, arb]:
-        """Both ends of E (sum)_+ of one law, limited by n E G <= E (sum)_+ <= n E G_+."""
-        n = self.pair.n
-        atoms = _far_lows_raised(atoms, n)
-        law, both = _Sorted.of(atoms), list(zip(atoms.masses, atoms.gains, strict=True))
-        mean = n * total(m * x for m, x in both)
-        cap = n * total(m * x.nonnegative_part() for m, x in both)
-        if not cap > 0 or n == 1:
-            return (cap if n == 1 else mean.max(arb(0))).lower(), cap.upper()
-        if cap - mean <= arb(log_error).exp():
-            return mean.lower(), cap.upper()
-        if law.is_direct(n):
-            draws = Draws(*atoms, n)
-            low, high = two_atoms(draws) if len(atoms.gains) == 2 else by_counts([draws])
-        else:
-            whole = Sum([Part(law.masses, np.minimum(law.gains, _LARGEST_GAIN), n, law.surplus)])
-            if layers.is_one_layer(whole, law.masses, law.gains, n):
-                low, high = _by_contours(Draws(*law.atoms, n), whole, log_error)
-            else:
-                low, high = _by_layers(law, n, log_error)
-        return low.max(mean.max(arb(0)).lower()), high.min(cap.upper())
+    def log_delta(self) -> LogInterval:
+        """Both ends of log delta; an end that is not wanted is infinite."""
+        low = arb(0) if self.below is None else self._ends(self.below)[0]
+        high = arb("inf") if self.above is None else self._ends(self.above)[1]
+        return log_interval(low, high)
 
+    def apart(self) -> LogInterval:
+        """The ends as far as the laws at hand determine them, to tell how near they are.
 
-def _is_far(found: LogInterval, target: float | None) -> bool:
-    """Whether a bracket is so far from the target that its width does not matter."""
-    if target is None or found.width == math.inf:
-        return False
-    return max(found.low - target, target - found.high) > max(_FAR, found.width)
+        If one end is wanted, this is the bracket of its law alone. It says nothing of delta at the
+        other end.
+        """
+        both = [self._ends(x) for x in (self.below, self.above) if x is not None]
+        return log_interval(both[0][0], both[-1][1])
 
-
-# log of the mass that may be cut off where log delta has no estimate.
-_DEEPEST = -250.0
+    def _ends(self, found: Expectation) -> tuple[arb, arb]:
+        n, seen = self._n, self._seen
+        return found.low / n + seen.lower(), found.high / n + seen.upper()
 
 
 def _far_lows_raised(law: Atoms, n: int) -> Atoms:
@@ -294,88 +176,3 @@ def _far_lows_raised(law: Atoms, n: int) -> Atoms:
     if not any(x < 2 * floor for x in law.gains):
         return law
     return Atoms(law.masses, [max(x, floor) for x in law.gains])
-
-
-def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:
-    """Both ends of E (sum)_+ by contours, one for each layer of the largest gain."""
-    _, cuts = _log_expectation(law.masses, law.gains, n, law.surplus)
-    parts = layers.parts_of(law.masses, law.gains, n, law.surplus, cuts or [law.masses.size])
-    low, high = arb(0), _left_out(law.atoms, parts, n)
-    share = log_error - 0.5 * math.log(len(parts)) if parts else log_error
-    for part in parts:
-        ends = of_part(law.atoms, Sum([part]), n, share)
-        low, high = low + ends[0], high + ends[1]
-    return low, high
-
-
-def _left_out(atoms: Atoms, parts: Sequence[Part], n: int) -> arb:
-    """Contribution to E (sum)_+ of sums below the first layer; 0 if they have no gain > 0.
-
-    Raises
-    ------
-    NotCertified
-        If a layer does not begin where the one before it ends, or the last one is not the whole
-        law.
-    """
-    starts = [part.masses.size - part.rare if part.rare else 0 for part in parts]
-    ends = [part.masses.size for part in parts]
-    if starts[1:] != ends[:-1] or (ends and ends[-1] != len(atoms.gains)):
-        raise NotCertified("layers: they are not all of the law")
-    skipped = starts[0] if starts else len(atoms.gains)
-    both = list(zip(atoms.masses[:skipped], atoms.gains[:skipped], strict=True))
-    positive = total(m * x.nonnegative_part() for m, x in both)
-    return n * positive * total(m for m, _ in both) ** (n - 1)
-
-
-def of_part(atoms: Atoms, proposed: Sum, n: int, log_error: float) -> tuple[arb, arb]:
-    """Both ends of one layer's contribution to E (sum of n draws)_+."""
-    part = proposed.parts[0]
-    size = part.masses.size
-    usual = size - part.rare
-    draws = Draws(atoms.masses[:usual], atoms.gains[:usual], n)
-    summand: Summand = draws
-    if part.rare:
-        rare = Draws(atoms.masses[usual:size], atoms.gains[usual:size], n)
-        summand = AtLeastOne(draws, rare)
-        alpha = arb(proposed.alpha)
-        # y_+ <= e^(alpha y - 1)/alpha: sufficient if this layer hardly counts.
-        bound = (summand.log_moment(alpha) - 1).exp() / alpha
-        if alpha > 0 and bound <= arb(log_error).exp() * _NEGLIGIBLE:
-            return arb(0), bound.upper()
-    return _by_contours(summand, proposed, log_error)
-
-
-def _by_contours(summand: Summand, proposed: Sum, log_error: float) -> tuple[arb, arb]:
-    """Both ends of E (sum)_+, apart by about e^log_error or as near as bounded work allows.
-
-    Smoothing costs h^2/2 times the density at 0. Where large gains decide, that density is not a
-    normal sum's, and a first contour estimates it: a coarse one where the normal sum's contour is
-    too much work.
-
-    Raises
-    ------
-    NotCertified
-        If no contour is cheap enough.
-    """
-    low, high, times, reached, work = arb(0), arb("inf"), 1.0, math.inf, _CHEAP
-    looser = 0.0
-    for _ in range(_CONTOURS):
-        try:
-            contour = proposed.contour(log_error + looser, times)
-            ends = expect([summand], contour, work=work)
-        except NotCertified:
-            if reached == math.inf:
-                # Also leave out more of the nodes and of the tail.
-                times, looser = _ROUGHER, looser + (_LOOSER if times == _ROUGHER else 0.0)
-            elif (times := 2.0 * times) >= reached:
-                break
-            work = _DEAR
-            continue
-        low, high, reached, work = max(low, ends[0]), min(high, ends[1]), times, _DEAR
-        missed = float((high - low).log()) - log_error if high > low else 0.0
-        if missed <= math.log(_MISSED) or looser > 0.0:
-            break
-        times *= math.exp(-0.5 * min(missed, _MOST_FINER))
-    if reached == math.inf:
-        raise NotCertified(f"no contour of less than {_DEAR:.0e} nodes times atoms")
-    return low, high

@@ -9,9 +9,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.bounds.covers import Share
+from shuffledp.bounds.covers import Cover, Share
 from shuffledp.bounds.interval_cells import Outputs
-from shuffledp.propose.covers import Cover
 
 __all__ = ["Remainder", "remainders"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +9,10 @@ import numpy as np
 from shuffledp.arithmetic.balls import arb, total
 from shuffledp.ball.noises import check_inputs
 from shuffledp.ball.record import Definition
-from shuffledp.bounds.data_sets import DataSet, most_informative
 from shuffledp.bounds.line import distinct
-from shuffledp.errors import ShuffleDPError
 from shuffledp.kernel.linear_test import DataSets
+
+__all__ = ["several_laws"]
 
 # Share of the mass of the classes with the largest scores, and with the smallest, that are merged.
 _RARE = 1e-4
@@ -25,46 +23,20 @@ _CUT = -40.0
 _CELLS, _REACH = 30, 4.0
 
 
-def several_sets(
-    mechanism: Definition, triples: Iterable[tuple[Any, Any, Any]], n: int, changed: int
-) -> list[DataSet]:
-    """Pairs of data sets of n users in which ``changed`` users differ, in both orders.
+def several_laws(mechanism: Definition, inputs: tuple[Any, ...], n: int, changed: int) -> DataSets:
+    """Laws of two data sets of n users in which ``changed`` users differ.
 
     Parameters
     ----------
     mechanism : Definition
         The mechanism that each user runs.
-    triples : iterable of tuples
-        Inputs x0, x1, x2 that the relation allows.
+    inputs : tuple
+        x0 and x1, the two inputs of those who change, and x2, the input of all others.
     n : int
         Number of messages in the shuffle.
     changed : int
-        k, the number of users who change; at most n.
+        k, the number of users who change.
     """
-    # Data sets that differ in fewer users count too: one user is left to hide the others' reports.
-    changed = min(changed, n - 1)
-    found: list[DataSet] = []
-    if changed < 1:
-        return found
-    for x0, x1, x2 in dict.fromkeys(triples):
-        for first, second in ((x0, x1), (x1, x0)):
-            make = partial(_laws, mechanism, (first, second, x2), n, changed)
-            try:
-                make()
-            except ShuffleDPError:
-                continue
-            witness = {
-                "analysis": "several-dataset",
-                "x0": first,
-                "x1": second,
-                "x2": x2,
-                "changed": changed,
-            }
-            found.append(DataSet(make, n, witness))
-    return most_informative(found)
-
-
-def _laws(mechanism: Definition, inputs: tuple[Any, ...], n: int, changed: int) -> DataSets:
     first, second, other = _rows(mechanism, inputs)
     return DataSets(first, second, changed, [(other, n - changed)])
 

@@ -11,17 +11,13 @@ orders (docs/theory-shufflers.md, Lemma 5.2, Theorems 1.1 and 5.1),
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.intervals import log_above
 from shuffledp.errors import ParameterError
-from shuffledp.propose.steps import spread_of, steps_of
 
 __all__ = [
-    "Chain",
-    "chain",
     "local_guarantee",
     "log_chain",
     "log_local",
@@ -31,18 +27,6 @@ __all__ = [
 
 # Working precision in bits: sums are accurate to 1e-30.
 _BITS = 128
-# Largest number of changed users for which unequal steps are tried; each step costs an evaluation.
-_MOST_STEPS = 12
-# Loss of log delta by equal steps from which on unequal ones are tried.
-_WORTH = 0.02
-
-
-class Chain(NamedTuple):
-    """Steps between data sets, one user's log delta at each, and log delta of the whole chain."""
-
-    steps: tuple[float, ...]
-    logs: tuple[float, ...]
-    log_delta: float
 
 
 def local_guarantee(eps0: float, changed: int, rounds: int) -> float:
@@ -137,37 +121,6 @@ def log_chain(epsilon: float, steps: Sequence[float], logs: Sequence[float]) -> 
         if min(steps) < 0.0 or not before <= arb(epsilon):
             raise ParameterError(f"steps = {steps!r}: wanted numbers >= 0 of at most {epsilon!r}")
         return _log(found)
-
-
-def chain(log_one: Callable[[float], float], epsilon: float, changed: int) -> Chain:
-    """The better of equal steps and, where they may be worth their time, unequal ones.
-
-    Parameters
-    ----------
-    log_one : callable
-        eps -> upper end of log delta for one user.
-    epsilon : float
-        eps >= 0 in nats.
-    changed : int
-        k, the number of users who change.
-    """
-    if changed == 1:
-        found = log_one(epsilon)
-        return Chain((epsilon,), (found,), found)
-    equal = steps_of(epsilon, changed, 0.0)
-    logs = (log_one(equal[0]),) * changed
-    best = Chain(equal, logs, log_chain(epsilon, equal, logs))
-    if changed > _MOST_STEPS or not epsilon > 0.0:
-        return best
-    spread = spread_of(equal[0], logs[0])
-    # Gain of unequal steps where losses are normal: about mu^2/24 (k^2 - 1) k.
-    if spread * (changed**3 - changed) / 24.0 > _WORTH:
-        steps = steps_of(epsilon, changed, spread)
-        other = tuple(log_one(step) for step in steps)
-        best = min(
-            best, Chain(steps, other, log_chain(epsilon, steps, other)), key=lambda x: x.log_delta
-        )
-    return best
 
 
 def _exp(log: float) -> arb:

@@ -15,9 +15,6 @@ from typing import Any, NamedTuple
 from shuffledp.ball.record import Bits, Definition
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.local import log_local_delta
-from shuffledp.bounds.one_bit_curve import Curve
-from shuffledp.bounds.profile import Profile
-from shuffledp.bounds.stealing_claims import StealingClaims
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.model import Witness
@@ -25,6 +22,9 @@ from shuffledp.certificate.widened import Target
 from shuffledp.deployment.setting import Setting
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.pairs import Pair
+from shuffledp.propose.one_bit_curve import Curve
+from shuffledp.propose.profile import Profile
+from shuffledp.propose.stealing_claims import StealingClaims
 
 __all__ = [
     "Answer",

@@ -13,8 +13,7 @@ from shuffledp.amplification.analyses import analysis_named
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.record import Definition, not_known
 from shuffledp.ball.record import Pair as Inputs
-from shuffledp.bounds.crowds import Stealing, common_pair, set_of
-from shuffledp.bounds.data_sets import DataSet
+from shuffledp.bounds.crowds import common_pair, set_of
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.local import log_local_delta
 from shuffledp.certificate.curves import (
@@ -47,6 +46,8 @@ from shuffledp.laws.pairs import dataset_pair, message_pair
 from shuffledp.laws.sources import Family
 from shuffledp.multimessage import MultiMessage
 from shuffledp.population.member import Member
+from shuffledp.propose.crowd_ends import Stealing
+from shuffledp.propose.data_sets import DataSet
 from shuffledp.randomizers import KRR, BinaryRR, Gaussian, Randomizer
 from shuffledp.rounds.gaussian import delta_gaussian, enclosed
 from shuffledp.views.datasets import local_guarantee

@@ -32,6 +32,7 @@ __all__ = [
     "positive_sum",
     "rougher",
     "sharpest",
+    "step_of",
     "tilted",
     "tilted_mass",
 ]
@@ -46,6 +47,9 @@ _FAR, _SMALL, _MOST_NODES = 4.2, 1e-7, 100_000
 # h alpha of a coarse sum that separates most labels from the worst; it costs e^(h^2 alpha^2/2),
 # 1 % of J.
 _ROUGH = 0.15
+# Steps in standard deviations of psi^n, and relative to alpha: aliases are e^(-(2 pi/1.1)^2/2) and
+# e^(-4 pi).
+_STEP, _STEP_OF_ALPHA = 1.1, 0.5
 # Number of nodes in a block that is summed, and of blocks that a larger one is split into: the
 # fastest among 4, 8, 16 and 2, 4, 8.
 _SMALLEST, _SPLIT = 8, 4
@@ -97,6 +101,11 @@ def line_at(alpha: float, smoothing: float, step: float, *, finer: int = 1) -> L
     if last > _MOST_NODES * finer:
         raise NotCertified(f"label stealing: a sum of {last:.3g} nodes")
     return line
+
+
+def step_of(width: float, alpha: float) -> float:
+    """Distance of nodes at which aliases are negligible."""
+    return min(_STEP / width, _STEP_OF_ALPHA * alpha)
 
 
 def rougher(line: Line) -> Line:

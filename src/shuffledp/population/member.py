@@ -13,11 +13,12 @@ from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.ball.groups import kinds_of
 from shuffledp.bound import Bound, Theorem
-from shuffledp.bounds.crowds import Certified, Stealing, common_pair, crowd_sets
-from shuffledp.bounds.data_sets import Best, DataSet, lower_epsilon, lower_log_delta
-from shuffledp.bounds.inverse import UpperEpsilon
-from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
+from shuffledp.bounds.crowds import common_pair
 from shuffledp.population.curve import CrowdCurve
+from shuffledp.propose.crowd_ends import Certified, Stealing
+from shuffledp.propose.data_sets import Best, DataSet, crowd_sets, lower_epsilon, lower_log_delta
+from shuffledp.propose.inverse import UpperEpsilon
+from shuffledp.propose.profile import LARGEST_EPSILON, Profile
 from shuffledp.randomizers import Duchi, Randomizer
 from shuffledp.rounds import Round
 from shuffledp.statements import say

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Plan", "Tilted", "plan"]
+from shuffledp.bounds.circle import Plan
+
+__all__ = ["Tilted", "plan"]
 
 Array = npt.NDArray[np.float64]
 # Most points that are summed: about a second.
@@ -20,18 +21,6 @@ _LADDER = math.sqrt(2.0)
 
 # Numbers of points are multiples of this.
 _SHARED = 4
-
-
-class Plan(NamedTuple):
-    """M points, of which ``points`` on the upper half circle are summed.
-
-    ``up`` and ``down``: logs of the ratios of Chernoff's two radii to rho.
-    """
-
-    size: int
-    points: int
-    up: float
-    down: float
 
 
 class Tilted:

@@ -7,12 +7,12 @@ there: inputs fill [0, 1], a = e^eps.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.bounds.covers import Cover, Row
 from shuffledp.errors import NotCertified
-from shuffledp.propose.grids import Detail, Grids, Row
+from shuffledp.propose.grids import Detail, Grids
 from shuffledp.propose.interval import Free, Sketch
 
 __all__ = [
@@ -20,43 +20,12 @@ __all__ = [
     "FEW",
     "FINE",
     "FINEST",
-    "Cover",
     "Detail",
-    "Row",
     "cover",
     "edges_for",
     "with_grids",
     "without_grids",
 ]
-
-
-class Cover(NamedTuple):
-    """A proposal: grids of inputs and cells of outputs.
-
-    Attributes
-    ----------
-    edges, pool : tuple of float
-        Edges of the labels' and of the reservoir's cells; 1/2 is among the latter.  For Laplace
-        noise both reach from 0 to 1, and gains are constant outside. For normal noise they reach a
-        standard deviation or more beyond 0 and 1, and gains are cut at the outermost edges.
-    boxes : tuple of float
-        Edges of the boxes in which remainders are bounded, from the first to the last of ``edges``.
-    first, second : Row
-        Grids of types (A) and (B).
-    third : tuple of float
-        Grid of type (C) from 0 to 1/2, for (1, 0, x) and (0, 1, x), which is the mirror image of
-        (1, 0, 1 - x). Empty if the only inputs are 0 and 1: then (1, 0, 0) and (0, 1, 0) suffice.
-    middle : float
-        m/(b (1 - a)) of Lemma 6.5, from 0 to 1: gains are stretched about m.
-    """
-
-    edges: tuple[float, ...]
-    pool: tuple[float, ...]
-    boxes: tuple[float, ...]
-    first: Row
-    second: Row
-    third: tuple[float, ...]
-    middle: float = 1.0
 
 
 # For an end, for values that rounds are composed of, and for a reader's check of an end; and among

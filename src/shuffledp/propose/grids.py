@@ -12,10 +12,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from shuffledp.bounds.covers import Row
 from shuffledp.errors import NotCertified
 from shuffledp.propose.interval import Floats, Free, Laws, Sketch
 
-__all__ = ["Detail", "Grids", "Row"]
+__all__ = ["Detail", "Grids"]
 
 # (place, stretch) -> log of a label's mean power.
 _Label = Callable[[float, float], float]
@@ -30,21 +31,6 @@ _LEAST = 0.01
 _ROOM = 0.9
 # For few users: n times the room of remainders.
 _FEW_ROOM = 100.0
-
-
-class Row(NamedTuple):
-    """A grid of row (A) or (B).
-
-    Attributes
-    ----------
-    places : tuple of float
-        v or u, from 0 to 1, increasing.
-    stretch : tuple of float
-        eta of Lemma 6.5 for each step of the grid, between 0 and 1.
-    """
-
-    places: tuple[float, ...]
-    stretch: tuple[float, ...]
 
 
 class Detail(NamedTuple):

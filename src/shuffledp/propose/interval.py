@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.kernel.positive_sum import step_of
 from shuffledp.propose.simplex import least
 from shuffledp.propose.stealing import (
     PLACES,
     WEIGHTS,
     one_less_square,
     one_less_square_even,
-    step_of,
 )
 
 __all__ = ["Free", "Laws", "Sketch", "free_numbers"]

@@ -11,7 +11,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from shuffledp.propose.covers import Cover, edges_for, with_grids, without_grids
+from shuffledp.bounds.covers import Cover
+from shuffledp.propose.covers import edges_for, with_grids, without_grids
 from shuffledp.propose.grids import Detail, Grids
 from shuffledp.propose.interval import Floats, Free, Sketch
 

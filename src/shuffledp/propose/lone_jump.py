@@ -6,10 +6,10 @@ Any proposal gives a valid bound (``bounds.lone_jump``).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.bounds.around_jumps import Around, Place
 from shuffledp.propose.interval import Floats, Free, Laws, Sketch
 from shuffledp.propose.jump_covers import Surrounding
 
@@ -30,43 +30,6 @@ _FORWARD, _BACKWARD = 2.0, 1.0
 _LARGEST = 10.0
 # Factor by which the sum around a jump may be larger with labels without jumps.
 _ROOM = 1.9
-
-
-class Place(NamedTuple):
-    """A gain at which h is bounded.
-
-    Attributes
-    ----------
-    gain : float
-        x > 0.
-    tilt, step : float
-        t > 0, and the distance of the sum's nodes.
-    forward : bool
-        Which of the two bounds is used.
-    """
-
-    gain: float
-    tilt: float
-    step: float
-    forward: bool
-
-
-class Around(NamedTuple):
-    """The places at which h is bounded, and how sharply: any numbers are valid.
-
-    Attributes
-    ----------
-    places : tuple of Place
-        In the order of their gains, the first at C.
-    floor : float
-        Gains below -floor are raised to -floor; >= 0.
-    room : float
-        J of labels without jumps is computed no sharper than this times the others' largest J.
-    """
-
-    places: tuple[Place, ...]
-    floor: float
-    room: float
 
 
 def around(noise: Sketch, n: int, eps: float, free: Free) -> Around:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.arithmetic.balls import arb
+from shuffledp.kernel.positive_sum import step_of
 
 __all__ = [
     "PLACES",
@@ -29,7 +30,6 @@ __all__ = [
     "Planner",
     "one_less_square",
     "one_less_square_even",
-    "step_of",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -39,9 +39,6 @@ SMOOTHING = 0.0045
 # h T at the last node T of a certificate, and its most work, in nodes times atoms of all labels
 # (about a second): beyond it a larger h is taken.
 _REACH, _MOST_WORK = 4.2, 3e7
-# Steps in standard deviations of psi^n, and relative to alpha: aliases are e^(-(2 pi/1.1)^2/2) and
-# e^(-4 pi).
-_STEP, _STEP_OF_ALPHA = 1.1, 0.5
 # Largest share of the blanket where numbers have to be constants, so that some of every law is
 # left.
 _MOST_CONSTANT = 0.97
@@ -493,8 +490,3 @@ def tilt(mass: Array, gain: Array, n: int, start: float | None) -> float:
             break
         at = new
     return math.exp(at)
-
-
-def step_of(width: float, alpha: float) -> float:
-    """Distance of nodes at which aliases are negligible."""
-    return min(_STEP / width, _STEP_OF_ALPHA * alpha)

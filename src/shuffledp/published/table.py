@@ -11,8 +11,6 @@ import numpy as np
 
 from shuffledp.bound import Theorem
 from shuffledp.bounds.continuous import CellPair
-from shuffledp.bounds.inverse import LowerEpsilon, UpperEpsilon
-from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.bounds.variation_ratio import published_pair, published_reason
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import (
@@ -34,6 +32,8 @@ from shuffledp.laws.sources import (
     ratios_of,
 )
 from shuffledp.multimessage import MultiMessage
+from shuffledp.propose.inverse import LowerEpsilon, UpperEpsilon
+from shuffledp.propose.profile import LARGEST_EPSILON, Profile
 from shuffledp.published import formulas as forms
 from shuffledp.published import limits
 from shuffledp.published.estimate import (

@@ -12,9 +12,9 @@ from shuffledp import _check, theorems
 from shuffledp._check import exact
 from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.errors import ParameterError, not_installed, rejected
 from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
+from shuffledp.propose.profile import LARGEST_EPSILON
 from shuffledp.rounds.gaussian import GaussianCurve
 from shuffledp.rounds.loss import LossLaw, LossPair
 from shuffledp.rounds.part import Candidate, Given, Round

@@ -13,7 +13,7 @@ from shuffledp import _check, theorems
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, Theorem
-from shuffledp.bounds.profile import LARGEST_EPSILON
+from shuffledp.propose.profile import LARGEST_EPSILON
 from shuffledp.rounds.core import Ends, Rounds, joined, worst
 from shuffledp.rounds.dots import Bracket, law_below
 from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through

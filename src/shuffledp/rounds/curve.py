@@ -11,8 +11,8 @@ import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import LogInterval
-from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE
 from shuffledp.propose.interpolated import Interpolated
+from shuffledp.propose.profile import LARGEST_EPSILON, LOOSE
 from shuffledp.propose.solve import bisected
 from shuffledp.rounds.dots import BITS, Bracket
 from shuffledp.rounds.loss import Array

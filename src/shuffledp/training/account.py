@@ -14,7 +14,6 @@ from shuffledp.amplification.pairs import Pairs
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, Theorem, with_end_of
-from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.curves import Accountant
 from shuffledp.errors import rejected
 from shuffledp.laws.pairs import dataset_pair
@@ -25,6 +24,7 @@ from shuffledp.neighbours import (
     Relation,
     relation_named,
 )
+from shuffledp.propose.profile import LOOSE, Profile
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source

@@ -8,7 +8,7 @@ from shuffledp._check import Trust
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval, log_add
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
-from shuffledp.bounds.profile import LOOSE, Profile
+from shuffledp.propose.profile import LOOSE, Profile
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve, log_delta_gaussian
 

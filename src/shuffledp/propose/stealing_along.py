@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from shuffledp.bounds.stealing import Numbers
-from shuffledp.bounds.stealing_ends import End
+from shuffledp.propose.stealing_ends import End
 
 __all__ = ["Along"]
 

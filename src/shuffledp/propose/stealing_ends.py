@@ -13,7 +13,8 @@ from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.ball.record import Definition
 from shuffledp.bounds.stealing import log_delta
 from shuffledp.bounds.stealing_cases import Case, Numbers, cases_of
-from shuffledp.propose.stealing import AllFloats, Plan, step_of
+from shuffledp.kernel.positive_sum import step_of
+from shuffledp.propose.stealing import AllFloats, Plan
 from shuffledp.propose.stealing_solve import Proposer
 
 __all__ = ["End", "Stealing"]

@@ -14,12 +14,12 @@ from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.ball.record import Definition
 from shuffledp.bounds.interval import is_binary, log_delta_on_interval, outputs_of
 from shuffledp.bounds.stealing import Numbers
-from shuffledp.bounds.stealing_ends import End
 from shuffledp.errors import NotCertified
+from shuffledp.kernel.positive_sum import step_of
 from shuffledp.propose.covers import COARSE, FEW, FINE, FINEST, Detail, cover
 from shuffledp.propose.interval import Free, Laws, Sketch, free_numbers
 from shuffledp.propose.solve import LEAST, crossing, first_epsilon
-from shuffledp.propose.stealing import step_of
+from shuffledp.propose.stealing_ends import End
 from shuffledp.propose.stealing_solve import first_log_delta
 
 __all__ = ["IntervalClaims", "IntervalStealing", "free_of"]

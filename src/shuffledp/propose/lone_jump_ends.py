@@ -11,12 +11,12 @@ import numpy as np
 
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.ball.record import Definition
-from shuffledp.bounds.interval_ends import IntervalStealing, free_of
 from shuffledp.bounds.lone_jump import log_delta_with_jump
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified
 from shuffledp.propose.covers import FINEST, Detail
 from shuffledp.propose.interval import Free, free_numbers
+from shuffledp.propose.interval_ends import IntervalStealing, free_of
 from shuffledp.propose.jump_covers import jump_cover
 from shuffledp.propose.lone_jump import around, jump_numbers, moved_jump, surroundings
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.pairs import End
-from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE, Profile
+from shuffledp.propose.profile import LARGEST_EPSILON, LOOSE, Profile
 from shuffledp.propose.solve import LEAST, Scale, first_epsilon, root
 
 __all__ = ["EpsilonInterval", "LowerEpsilon", "UpperEpsilon"]

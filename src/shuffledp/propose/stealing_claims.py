@@ -11,11 +11,11 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.ball.record import Definition
-from shuffledp.bounds.interval_ends import IntervalClaims
-from shuffledp.bounds.lone_jump_ends import JumpClaims
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import Case, cases_of
 from shuffledp.errors import ParameterError
+from shuffledp.propose.interval_ends import IntervalClaims
+from shuffledp.propose.lone_jump_ends import JumpClaims
 
 __all__ = ["StealingClaims"]
 

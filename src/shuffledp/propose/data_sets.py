@@ -1,0 +1,265 @@
+"""Pairs of data sets for lower ends: linear tests are proposed in floats, and eps is searched."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shuffledp.arithmetic.balls import ctx, precision_for
+from shuffledp.ball.groups import Kind
+from shuffledp.ball.record import Definition
+from shuffledp.bounds.crowds import Groups, set_of
+from shuffledp.bounds.data_sets import apart, log_delta
+from shuffledp.bounds.several import several_laws
+from shuffledp.errors import ShuffleDPError
+from shuffledp.kernel.contour import Contour
+from shuffledp.kernel.linear_test import DataSets
+from shuffledp.propose.linear_test import Laws, information, propose
+
+# For a second evaluation: additional bits, and factors for the period and for the tolerance of
+# nodes left out.
+MORE_BITS, _LONGER, _LESS = 64, 1.25, 0.03
+# Number of data sets evaluated: those with the largest Fisher information.
+_MOST_SETS = 4
+# Largest number of data sets tried for one pair of inputs of a crowd.
+_MOST_OF_PAIR = 64
+# Least eps that is tried, most evaluations, and the distance in log delta at which a search ends
+# (1e-7 of eps).
+_SMALLEST, _STEPS, _NEAR = 1e-9, 60, 2e-6
+
+
+def finer(contour: Contour) -> Contour:
+    """A contour with a longer period and fewer nodes left out."""
+    return replace(contour, period=_LONGER * contour.period, tolerance=_LESS * contour.tolerance)
+
+
+class Best(NamedTuple):
+    """The largest lower end over some data sets, and that data set's witness."""
+
+    value: float
+    witness: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """Two neighbouring data sets, given by the laws of all reports.
+
+    Attributes
+    ----------
+    laws : callable
+        () -> the laws at the working precision.
+    users : int
+        Number of reports in total.
+    witness : dict
+        Who holds which input.
+    """
+
+    laws: Callable[[], DataSets]
+    users: int
+    witness: dict[str, Any]
+
+    @cached_property
+    def floats(self) -> Laws:
+        """The laws in floats, for proposals, restricted to outputs that some other user sends."""
+        with ctx.workprec(precision_for(self.users)):
+            sets, _, _ = apart(self.laws())
+        rows = [[float(x.mid()) for x in law] for law, count in sets.others if count]
+        size = len(sets.first)
+        return Laws(
+            np.array([float(x.mid()) for x in sets.first]),
+            np.array([float(x.mid()) for x in sets.second]),
+            sets.changed,
+            np.array(rows).reshape(len(rows), size),
+            np.array([float(count) for _, count in sets.others if count]),
+        )
+
+    def log_delta(self, epsilon: float, *, again: bool = False) -> float:
+        """Certified lower end of log delta; -inf where none is found.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        again : bool
+            Whether to use more bits and nodes, to check an earlier result.
+        """
+        found = propose(self.floats, epsilon) if self.floats.counts.size else None
+        tested, bits = None if found is None else (found.test, found.contour), 0
+        if again:
+            tested, bits = None if tested is None else (tested[0], finer(tested[1])), MORE_BITS
+        return log_delta(self.laws, self.users, epsilon, tested, more_bits=bits)
+
+    def estimate(self, epsilon: float) -> float:
+        """An estimate of log delta in floats, as if other users could send every report."""
+        found = propose(self.floats, epsilon)
+        return -math.inf if found is None else found.log_delta
+
+
+def most_informative(sets: Sequence[DataSet]) -> list[DataSet]:
+    """The data sets with the largest Fisher information, at most ``_MOST_SETS``."""
+    if len(sets) <= _MOST_SETS:
+        return list(sets)
+    return sorted(sets, key=lambda one: -information(one.floats))[:_MOST_SETS]
+
+
+def lower_log_delta(sets: Sequence[DataSet], epsilon: float) -> Best:
+    """The largest certified lower end of log delta at this eps; -inf where none is found."""
+    best = Best(-math.inf, {})
+    for one in sorted(sets, key=lambda one: -one.estimate(epsilon)):
+        if best.witness and one.estimate(epsilon) < best.value - 1e-3:
+            break
+        value = one.log_delta(epsilon)
+        if value > best.value:
+            best = Best(value, one.witness)
+    return best
+
+
+def lower_epsilon(
+    sets: Sequence[DataSet], log_target: float, *, above: float, cap: float
+) -> Best | None:
+    """The largest eps certified to have delta of at least the target; None unless above ``above``.
+
+    Parameters
+    ----------
+    sets : the data sets.
+    log_target : log of the target delta.
+    above : an eps that is already certified.
+    cap : the largest eps that is tried.
+    """
+    log_target += 4.0 * math.ulp(log_target)
+    best: Best | None = None
+    for one in sets:
+        low = max(above if best is None else best.value, _SMALLEST)
+        found = _last(one, log_target, low, cap) if low < cap else None
+        if found is not None:
+            best = Best(found, one.witness)
+    return best
+
+
+def _last(one: DataSet, log_target: float, low: float, cap: float) -> float | None:
+    """An approximation of the largest eps with delta of at least the target, certified in balls."""
+    guess = _root(one.estimate, log_target, low, cap) if one.floats.counts.size else cap
+    guess = low if guess is None else guess
+    value, slope = one.log_delta(guess), -30.0
+    found = guess if value >= log_target else None
+    right = guess if found is None else cap
+    for _ in range(_STEPS):
+        if found is not None and (right <= found * (1.0 + 1e-9) or value - log_target <= _NEAR):
+            break
+        start = guess if found is None else found
+        # Aim a little beyond the miss; halve eps where the miss is not known.
+        gap = value - log_target - 0.3 * _NEAR
+        step = max(min(-gap / slope, 0.5), -0.5) if math.isfinite(gap) else -0.5
+        new = start * math.exp(step)
+        left = low if found is None else found
+        if not left < new < right:
+            new = math.sqrt(left * right)
+        if not left < new < right:
+            break
+        there = one.log_delta(new)
+        if math.isfinite(value) and math.isfinite(there):
+            slope = min((there - value) / math.log(new / start), -1e-3)
+        if there >= log_target:
+            found, value = new, there
+        else:
+            right = new
+            if found is None:
+                guess, value = new, there
+    if found is None and one.log_delta(low) >= log_target:
+        return low
+    return found
+
+
+def _root(
+    log_delta: Callable[[float], float], log_target: float, low: float, cap: float
+) -> float | None:
+    """Estimate where a decreasing function meets the target.
+
+    None where it is below already at ``low``.
+    """
+    if log_delta(low) < log_target:
+        return None
+    high = min(max(4.0 * low, 0.01), cap)
+    while log_delta(high) >= log_target:
+        if high >= cap:
+            return cap
+        low, high = high, min(2.0 * high, cap)
+    while high > low * (1.0 + 1e-8):
+        middle = math.sqrt(low * high) if high > 4.0 * low else 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if log_delta(middle) >= log_target else (low, middle)
+    return low
+
+
+# ------------------------------------------------------------------------ which data sets
+
+
+def several_sets(
+    mechanism: Definition, triples: Iterable[tuple[Any, Any, Any]], n: int, changed: int
+) -> list[DataSet]:
+    """Pairs of data sets of n users in which ``changed`` users differ, in both orders.
+
+    Parameters
+    ----------
+    mechanism : Definition
+        The mechanism that each user runs.
+    triples : iterable of tuples
+        Inputs x0, x1, x2 that the relation allows.
+    n : int
+        Number of messages in the shuffle.
+    changed : int
+        k, the number of users who change; at most n.
+    """
+    # Data sets that differ in fewer users count too: one user is left to hide the others' reports.
+    changed = min(changed, n - 1)
+    found: list[DataSet] = []
+    if changed < 1:
+        return found
+    for x0, x1, x2 in dict.fromkeys(triples):
+        for first, second in ((x0, x1), (x1, x0)):
+            make = functools.partial(several_laws, mechanism, (first, second, x2), n, changed)
+            try:
+                make()
+            except ShuffleDPError:
+                continue
+            witness = {
+                "analysis": "several-dataset",
+                "x0": first,
+                "x1": second,
+                "x2": x2,
+                "changed": changed,
+            }
+            found.append(DataSet(make, n, witness))
+    return most_informative(found)
+
+
+def crowd_sets(groups: Groups, kind: Kind, victim: int) -> list[DataSet]:
+    """Data sets in which all others of a group hold one input, over all pairs and such inputs.
+
+    Parameters
+    ----------
+    groups, kind, victim
+        As for ``bounds.crowds.log_delta``.
+    """
+    users = sum(count for _, count in groups)
+    found = []
+    for pair in kind.pairs[victim]:
+        held = itertools.product(*(range(len(inputs)) for inputs in kind.inputs))
+        for choice in itertools.islice(held, _MOST_OF_PAIR):
+            others = [
+                [kind.inputs[k][x], count - (k == victim)]
+                for k, (x, (_, count)) in enumerate(zip(choice, groups, strict=True))
+            ]
+            x0, x1 = (kind.inputs[victim][x] for x in pair)
+            witness = {"x0": x0, "x1": x1, "others": others}
+            laws = functools.partial(set_of, groups, kind, victim, pair, choice)
+            found.append(DataSet(laws, users, witness))
+    return most_informative(found)
