@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.bounds.test_profile import channel, delta
 
 import shuffledp as sd
 from shuffledp.amplification.end import End
@@ -15,11 +14,11 @@ from shuffledp.amplification.profile import chord
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import log_above
 from shuffledp.ball.noises import Noise
-from shuffledp.bounds.circle import Chances, Circle, Difference
+from shuffledp.bounds.circle import Chances, Circle, Difference, Plan
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.lone_jump import two_groups
 from shuffledp.bounds.pairs import Atoms
-from shuffledp.bounds.profile import Profile, of_part
+from shuffledp.bounds.profile import Expectation
 from shuffledp.bounds.shufflers import log_chain, log_mixed
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import cases_of
@@ -28,10 +27,9 @@ from shuffledp.kernel import Contour
 from shuffledp.kernel.cells import Cell, Corner, gains, spread
 from shuffledp.kernel.crowd_sum import Free, Group, stealing
 from shuffledp.kernel.positive_sum import Line as Where
-from shuffledp.laws.pairs import blanket_pair, cells_of, fewer
 from shuffledp.laws.pairs import blanket_pair as pair_of_cells
-from shuffledp.propose.circle import Plan
-from shuffledp.propose.saddle import Part
+from shuffledp.laws.pairs import cells_of, fewer
+from shuffledp.propose.profile import Profile
 from shuffledp.rounds.dots import Bracket, law_above, law_below
 from shuffledp.rounds.loss import NO_LOSS
 
@@ -67,69 +65,54 @@ def test_chords_through_an_end_that_says_nothing(value):
 # ------------------------------------------------------------------------------------ one profile
 
 
-def without(what):
-    """Layers of which some are not looked at, or in another order."""
-
-    def made(masses, gains, n, surplus, cuts):
-        del surplus
-        cuts = sorted({*cuts, len(masses) // 2, len(masses) - 1, len(masses)} - {0})
-        found, before = [], 0
-        for cut in cuts:
-            rare = cut - before if before else 0
-            found.append(Part(masses[:cut], gains[:cut], n, 0.0, rare))
-            before = cut
-        return what(found)
-
-    return made
+def layered(found, layers):
+    """Both ends of E (S)_+ by one contour for each layer."""
+    found.split(layers)
+    for i in range(len(layers)):
+        found.on(i, Contour(0.5, 0.02, 200.0, 1e-9, 0.25, 1.0), work=math.inf)
+    return found.low, found.high
 
 
 @pytest.mark.parametrize(
-    "what",
+    "layers",
     [
-        lambda parts: parts[:-1],
-        lambda parts: [parts[0], *parts[2:]],
-        lambda parts: parts[::-1],
-        lambda parts: parts[1:],
-        lambda parts: [],
-        lambda parts: [replace(one, count=1) for one in parts],
-        lambda parts: [replace(parts[-1], rare=1)],
+        [(0, 3)],
+        [(0, 2), (2, 3)],
+        [(0, 1), (2, 4)],
+        [(2, 4), (0, 2)],
+        [(0, 4), (2, 4)],
+        [(0, 0), (0, 4)],
+        [(-1, 4)],
+        [(0, 5)],
     ],
 )
-@pytest.mark.parametrize("seed", range(4))
-def test_layers_that_are_not_the_whole_law(what, seed, monkeypatch):
-    monkeypatch.setattr("shuffledp.bounds.profile._FEW_COUNTS", 0)
-    monkeypatch.setattr("shuffledp.bounds.profile._DIRECT", 0.0)
-    table, rows = channel(seed, 3, 4)
-    least = [min(column) for column in zip(*rows, strict=True)]
-    truth = float(delta(least, rows[0], rows[1], 3, 0.1))
-    monkeypatch.setattr("shuffledp.propose.layers.is_one_layer", lambda *_: False)
-    monkeypatch.setattr("shuffledp.propose.layers.parts_of", without(what))
-    found = Profile(blanket_pair(table, 0, 1, n=3)).log_delta(0.1, width=0.1)
-    assert found.high >= math.log(truth) - 1e-9
-    assert found.low <= math.log(truth) + 1e-9
+def test_layers_that_are_not_the_whole_law(layers):
+    law = Atoms([arb("0.25")] * 4, [arb(x) for x in (-2, -1, 1, 1.5)])
+    with pytest.raises(NotCertified):
+        layered(Expectation(law, 3), layers)
 
 
-class Proposed:
-    """One layer of two draws from gains -1 and 2, of which one at least is 2."""
-
-    parts = (Part(np.array([0.75, 0.25]), np.array([-1.0, 2.0]), 2, rare=1),)
-
-    def __init__(self, alpha):
-        self.alpha = alpha
-
-    def contour(self, log_error, times):
-        del log_error, times
-        return Contour(0.5, 0.1, 60.0, 1e-6, 0.25, 1.0)
+@pytest.mark.parametrize("layers", [[(0, 4)], [(0, 1), (1, 4)], [(2, 4)], [(3, 4)], []])
+def test_layers_that_are_the_whole_law(layers):
+    law = Atoms([arb("0.25")] * 4, [arb(x) for x in (-2, -1, 1, 1.5)])
+    exact = Expectation(law, 3)
+    exact.count()
+    low, high = layered(Expectation(law, 3), layers)
+    assert low <= exact.high
+    assert high >= exact.low
+    if layers and layers[0][0] <= 2:
+        assert high - low < 0.01
 
 
 @pytest.mark.parametrize("alpha", [-1.0, 0.0, math.nan, 1e-300, 0.5])
 def test_the_tilt_of_a_layer_is_positive(alpha):
     """y_+ <= e^(alpha y - 1)/alpha holds for alpha > 0 alone."""
-    atoms = Atoms([arb(0.75), arb(0.25)], [arb(-1), arb(2)])
-    low, high = of_part(atoms, Proposed(alpha), 2, 30.0)
+    found = Expectation(Atoms([arb(0.75), arb(0.25)], [arb(-1), arb(2)]), 2)
+    found.split([(1, 2)])
+    found.at_tilt(0, alpha)
     truth = 2 * 0.75 * 0.25 * 1 + 0.25**2 * 4
-    assert low <= truth
-    assert high >= truth
+    assert found.low <= truth
+    assert found.high >= truth
 
 
 def test_cells_of_noise_in_any_order_are_the_same():
@@ -146,7 +129,7 @@ def test_edges_of_cells(proposed, monkeypatch):
     pair = pair_of_cells(sd.Laplace(eps0=2.0), 1.0, 0.0, n=50)
     good = Profile(pair).log_delta(0.3, width=1e-3)
     monkeypatch.setattr(
-        "shuffledp.bounds.continuous.edges", lambda *_, **__: np.array(proposed, dtype=float)
+        "shuffledp.propose.gains.edges", lambda *_, **__: np.array(proposed, dtype=float)
     )
     found = Profile(pair).log_delta(0.3, width=1e-3)
     assert found.high >= good.low

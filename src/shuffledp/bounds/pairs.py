@@ -11,17 +11,8 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-<<<<<<< HEAD
-import numpy as np
-import numpy.typing as npt
-
-from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
-from shuffledp.ball.outputs import GainLaw, Law, OutputClass, blanket_gains, dataset_gains
-=======
 from shuffledp.arithmetic.balls import arb, ctx, precision_for
-from shuffledp.ball.gains import GainLaw, blanket_gains, dataset_gains
-from shuffledp.ball.outputs import Law, OutputClass
->>>>>>> 7b26c281 (Searches of eps stand in propose, above the bounds that they ask)
+from shuffledp.ball.outputs import GainLaw, Law, OutputClass, blanket_gains, dataset_gains
 
 __all__ = ["Atoms", "End", "Gains", "LawPair", "Laws"]
 

@@ -20,9 +20,9 @@ import numpy as np
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.arithmetic.balls import ctx, precision_for
-from shuffledp.bounds.pairs import Pair
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.laws.pairs import midpoints
+from shuffledp.propose.gains import Pair, in_floats
 from shuffledp.published.estimate import Estimate
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import Input
@@ -148,7 +148,7 @@ def gaussian_log_delta(pair: Pair, *, epsilon: float) -> float:
     """
     epsilon = _check.epsilon("epsilon", epsilon)
     with ctx.workprec(precision_for(pair.n)):
-        law = pair.in_floats(epsilon)
+        law = in_floats(pair, epsilon)
     mean, seen = float(law.masses @ law.gains), law.seen
     return normal_log_delta(mean, float(law.masses @ law.gains**2) - mean * mean, pair.n, seen)
 
