@@ -11,6 +11,7 @@ by parts twice. The sum over panels is least if all panels add the same.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -162,7 +163,8 @@ def places(
     """The eps at which to evaluate a curve so that chords add about a budget of 1.
 
     A sum of d^3 f is least if all terms are equal, with d proportional to f^{-1/3}: for N panels it
-    is (int f^{1/3})^3/N^2.
+    is (int f^{1/3})^3/N^2. Panels are dyadic: [j 2^k, (j+1) 2^k] nats. Dots for other flows are
+    then mostly the same numbers, and the curve is evaluated there once.
 
     Parameters
     ----------
@@ -184,9 +186,27 @@ def places(
     even = 0.5 / width.size + 0.5 * width / width.sum()
     part = even if size <= 0.0 else _EVEN * even + (1.0 - _EVEN) * root * width / size
     upto = np.append(0.0, np.cumsum(part))
-    at = np.linspace(0.0, upto[-1], math.ceil(panels) + 1)
-    found_at = np.interp(at, upto, found.ends)
-    return tuple(np.unique(np.append(found_at[:-1], found.ends[-1])).tolist())
+    return _dyadic(found.ends, upto, math.ceil(panels))
+
+
+def _dyadic(ends: Array, upto: Array, count: int) -> tuple[float, ...]:
+    """Ends of ``count`` dyadic panels on [0, ends[-1]]: the one with the largest share is halved.
+
+    ``upto``: the share of [0, ends[k]] in all panels.
+    """
+    last = float(ends[-1])
+
+    def panel(start: float, length: float) -> tuple[float, float, float]:
+        share = np.interp((start, start + length), ends, upto)
+        return float(share[0] - share[1]), start, length
+
+    panels = [panel(0.0, 2.0 ** math.ceil(math.log2(last)))]
+    while len(panels) < count:
+        _, start, length = heapq.heappop(panels)
+        for half in (start, start + 0.5 * length):
+            if half < last:
+                heapq.heappush(panels, panel(half, 0.5 * length))
+    return (*sorted(start for _, start, _ in panels), last)
 
 
 def steps(scale: float, reach: float) -> Array:

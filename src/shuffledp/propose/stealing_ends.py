@@ -85,12 +85,15 @@ class Stealing:
         if found is None:
             return None
         eps, slope = found.epsilon, found.slope
-        goal, best, before = target - 0.5 * _NEAR, None, None
+        goal, enough = target - 0.5 * _NEAR, target - _FAR
+        best: End | None = None
+        before: tuple[float, float] | None = None
+        low, high = 0.0, cap
         eps *= math.exp((goal - target) / slope)
         for _ in range(_TRIES):
             plans = proposer.moved(found.plans, eps)
             numbers = _all_numbers(plans)
-            value = self._certified(cases, numbers, eps, enough=target - _FAR)
+            value = self._certified(cases, numbers, eps, enough=enough)
             gap = value - target
             if gap <= -_SPARE and (best is None or eps < best.epsilon):
                 best = End(eps, value, numbers, _worst(plans))
@@ -98,12 +101,15 @@ class Stealing:
                     break
             if not math.isfinite(gap):
                 break
+            low, high = (low, min(eps, high)) if gap <= -_SPARE else (max(eps, low), high)
             # Far below the target, the estimate alone determines the next eps.
-            value = min(value, max(plan.value for plan in plans)) if gap <= -_FAR else value
+            value = min(value, max(plan.value for plan in plans)) if value <= enough else value
             if before is not None and abs(value - before[1]) > _FAR and eps != before[0]:
                 slope = min((value - before[1]) / math.log(eps / before[0]), -0.01)
             before = eps, value
-            eps *= math.exp(min(max((goal - value) / slope, -0.5), 0.5))
+            moved = eps * math.exp(min(max((goal - value) / slope, -0.5), 0.5))
+            # Estimates may jump: between a miss and an eps that meets the target, halving is safe.
+            eps = moved if low < moved < high or low == 0.0 else math.sqrt(low * high)
         return best if best is not None and best.epsilon < cap else None
 
     def log_delta(self, eps: float) -> End | None:

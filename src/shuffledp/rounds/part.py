@@ -33,13 +33,13 @@ _FEWEST, _GAP, _HALVINGS = 3, 8.0, (6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5)
 RENYI_RTOL = 1e-3
 # Most dots for it, which take half a second. Curves whose values take 10 to 100 times as long
 # have fewer, and their result is the best that is cheap.
-_MOST, _MOST_SLOW = 125, 24
+_MOST, _MOST_SLOW = 150, 28
 # Levels, as logs, down to which curves are followed for Renyi divergences; the first one that
 # suffices for an order is used.
 _LEVELS, _LEVELS_SLOW = (-60.0, -240.0, LOWEST_LEVEL), (-60.0, -160.0)
 # Least number of panels of a Renyi divergence, and the share of its width that chords above may
 # use. Continued chords below a curve lose 3.5 times as much.
-_FEWEST_RENYI, _ABOVE = 24, 0.25
+_FEWEST_RENYI, _ABOVE = 24, 0.2
 # Number of losses of a law from estimates, which has to resolve the largest orders; least log of a
 # value.
 _FINE, _LEAST = 800, -700.0
