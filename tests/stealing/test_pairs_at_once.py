@@ -68,10 +68,16 @@ def test_the_bound_is_the_same_with_and_without(spiky):
     assert together == pytest.approx(alone, abs=1e-9)
 
 
-def test_pairs_of_many_inputs_are_screened_where_the_first_has_silent_outputs():
-    """Its own numbers would hide in those outputs, and no other pair could share them."""
+@pytest.mark.parametrize(
+    "size",
+    [
+        30,  # more pairs have numbers of their own than start from silent outputs
+        64,  # the first pair's own numbers would hide in outputs that no other pair can share
+    ],
+)
+def test_pairs_of_many_inputs_are_bounded_together(size):
     rng = np.random.default_rng(2)
-    counts = 1 + rng.multinomial(4096 - 64, rng.dirichlet(np.ones(64), size=64))
+    counts = 1 + rng.multinomial(4096 - size, rng.dirichlet(np.ones(size), size=size))
     rows = tuple(tuple(float(x) for x in row) for row in counts / 4096.0)
     bound = sd.shuffle(sd.Channel(matrix=rows), n=10**5).epsilon(delta=1e-6)
     assert 0.0 < bound.lower <= bound.upper < bound.lower * 1.001

@@ -42,7 +42,7 @@ from shuffledp.laws.sources import (
     refuse_protocol,
 )
 from shuffledp.multimessage import MultiMessage
-from shuffledp.propose.stealing import MOST_ALONE
+from shuffledp.propose.stealing import MANY_PAIRS
 from shuffledp.published import FORMULAS
 from shuffledp.randomizers import Randomizer
 from shuffledp.theorems import Theorem
@@ -270,7 +270,7 @@ def _stealing_is_worth_it(asked: Asked) -> When:
 
 def _has_many_pairs(source: Source) -> bool:
     """Whether blankets of all pairs take too long where label stealing already gives a bound."""
-    return isinstance(source, Randomizer) and len(source.worst_pairs().pairs) > MOST_ALONE
+    return isinstance(source, Randomizer) and len(source.worst_pairs().pairs) > MANY_PAIRS
 
 
 def _jumps_are_worth_it(asked: Asked) -> When:

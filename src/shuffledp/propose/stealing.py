@@ -42,9 +42,10 @@ _REACH, _MOST_WORK = 4.2, 3e7
 # Largest share of the blanket where numbers have to be constants, so that some of every law is
 # left.
 _MOST_CONSTANT = 0.97
-# Most pairs of inputs with numbers of their own: some seconds. Of more, those that are certainly
-# lower have the numbers of the worst one.
-MOST_ALONE = 132
+# From more pairs of inputs than the first, numbers start from all outputs, so that many pairs can
+# share them, and a blanket of all pairs takes long. Most pairs that have numbers of their own,
+# because the shared ones do not bound them: some seconds.
+MANY_PAIRS, MOST_ALONE = 132, 500
 # Largest alpha times gain: e^600 is a finite float.
 _LARGEST_EXPONENT = 600.0
 # A difference of masses below this share of them is rounding error.
@@ -150,7 +151,7 @@ class AllFloats(Sequence[Floats]):
 
     def __getitem__(self, i: Any) -> Any:
         if i not in self._made:
-            shared = len(self._cases) > MOST_ALONE
+            shared = len(self._cases) > MANY_PAIRS
             self._made[i] = Floats(self._cases[i], self._kept, shared=shared)
         return self._made[i]
 
