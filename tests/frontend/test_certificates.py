@@ -20,6 +20,8 @@ from shuffledp.certificate.verifier import verify
 from shuffledp.mechanism.base import mechanism_class
 from shuffledp.randomizers import randomizer_names
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
+
 # An edited setting of which every claim is true is another deployment's, which the file shows.
 IN_THE_FILE = ("deployment.content", "deployment.sha256", "release")
 FREE = {

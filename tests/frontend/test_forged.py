@@ -23,6 +23,8 @@ from shuffledp.certificate.recompute import curve_of
 from shuffledp.deployment import Deployment
 from shuffledp.deployment.setting import settings_of
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
+
 UPPER, LOWER, PUBLISHED = ("upper", "all"), ("lower", "all"), ("upper", "published")
 
 

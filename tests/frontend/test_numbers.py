@@ -64,8 +64,8 @@ def test_curve_over_n_as_csv_and_json():
 @pytest.mark.parametrize(
     "asked",
     [
-        ["delta", *KRR, "-n", 100, "--curve", "0:3:4"],
-        ["epsilon", *KRR, "--delta", "1e-3", "--curve", "100:500:4"],
+        ["delta", *KRR, "-n", 3000, "--curve", "0:1:4"],
+        ["epsilon", *KRR, "--delta", "1e-3", "--curve", "2500:5000:4"],
     ],
 )
 def test_curve_plot(tmp_path, asked):

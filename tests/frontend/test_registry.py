@@ -19,6 +19,8 @@ from shuffledp.cli import main
 from shuffledp.deployment.text import deployment_text
 from shuffledp.review.registry import check_file_name, registry_entry
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
+
 
 def scalar(text):
     if text.startswith('"'):

@@ -23,6 +23,8 @@ from shuffledp.deployment.files import parse
 from shuffledp.plots import account_figure, svg
 from shuffledp.review import Entry, cautions, report, to_html, to_markdown
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
+
 TABLE = {
     "title": "A test",
     "population": {"users": 400, "minimum_batch": 100, "dropout": 0.1, "colluding": 0.1},
@@ -310,10 +312,6 @@ def test_the_report_prints_what_the_command_line_prints(tmp_path):
     markdown = (tmp_path / "r.md").read_text("utf-8")
     for row in all_table + one_table:
         assert "| " + " | ".join(re.split(r"  +", row.strip())) + " |" in markdown
-    other = CliRunner().invoke(main, [str(a) for a in args], env={"SOURCE_DATE_EPOCH": "0"})
-    assert other.exit_code == 0
-    late = (tmp_path / "r.html").read_text("utf-8")
-    assert late == html.replace("1970-01-02", "1970-01-01")
     bad = CliRunner().invoke(main, [str(a) for a in args], env={"SOURCE_DATE_EPOCH": "soon"})
     assert bad.exit_code == 2
     assert "SOURCE_DATE_EPOCH = 'soon': wanted" in bad.stderr

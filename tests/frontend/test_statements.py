@@ -15,6 +15,8 @@ from shuffledp.mechanism.base import mechanism_class
 from shuffledp.multimessage import protocol_names
 from shuffledp.statements import SENTENCES, say
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
+
 NESTED = """name = "parallel"
 weights = [0.25, 0.5, 0.25]
 [[randomizer.randomizers]]
@@ -91,7 +93,7 @@ SLOW |= {"adaptive", "family"}
 )
 def test_a_certificate_says_what_the_account_says(kind):
     """Theorem and sentences of every end, from its ids, are those of the account's bound."""
-    head = "title = 't'\npopulation.users = 50\ntarget.delta = 1e-3\n"
+    head = "title = 't'\npopulation.users = 20\ntarget.delta = 1e-3\n"
     found = account(parse(tomllib.loads(head + SAID[kind]), where="test"))
     certificate = issue(DeploymentFile(Path("t.toml"), "a" * 64, found.deployment), found)
     (members,) = certificate.members

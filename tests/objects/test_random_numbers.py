@@ -17,6 +17,8 @@ from objects.examples import ARGUMENTS, NAMES, class_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.multimessage import protocol_names
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
+
 
 def spread(low, high):
     """Numbers of every order of magnitude from 10^low to 10^high."""

@@ -21,6 +21,8 @@ from objects.examples import (
     example,
 )
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
+
 FIELDS = [
     (name, field.name)
     for name in NAMES

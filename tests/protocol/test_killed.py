@@ -148,7 +148,7 @@ def moments(count, seed):
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP]
 
 
-@pytest.mark.many(1)
+@pytest.mark.long
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
 def test_ended_in_the_middle(place, out, operations, number):
     assert ended(place, out, number, operations // 2) == set()

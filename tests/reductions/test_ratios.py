@@ -11,6 +11,8 @@ import shuffledp as sd
 from enumerated import row_fractions
 from strategies import channels
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
+
 F = Fraction
 CLOSE = 1 + 1e-12
 

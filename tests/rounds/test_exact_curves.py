@@ -9,6 +9,8 @@ from rounds.exact_rounds import adaptive_twice, atoms, hockey, neighbouring_laws
 from shuffledp.amplification.analyses import analysis_named
 from shuffledp.deployment.rounds import after_rounds
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
+
 ROWS = ((0.6, 0.4), (0.2, 0.8), (0.3, 0.7))
 TELLING = ((1.0, 0.0), (0.3, 0.7))
 

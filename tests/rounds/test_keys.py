@@ -11,6 +11,8 @@ import shuffledp as sd
 from objects.examples import NAMES, example
 from shuffledp.neighbours import within
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
+
 KRR, LAPLACE = sd.KRR(k=3, eps0=1.0), sd.Laplace(eps0=1.0)
 HALF = within(0.5)
 SGD = {"n": 1000, "noise": 2.0, "clip": 1.0, "epochs": 1, "batch": 1}

@@ -118,6 +118,7 @@ def corners_are_bracketed(case):
     assert found.low <= exact <= found.high or exact == -math.inf
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("order", [1.5, 2.0, 20.0])
 @pytest.mark.parametrize("lie", [0.0, 4.0, -0.3])
 def test_many_corners_with_wrong_estimates(order, lie):
@@ -130,6 +131,7 @@ def test_many_corners_with_wrong_estimates(order, lie):
     assert found.low <= exact <= found.high
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("corner", [0.01, 0.03, 0.2])
 @pytest.mark.parametrize("steep", [0.3, 4.0])
 @pytest.mark.parametrize("order", [1.01, 2.0, 8.0])
