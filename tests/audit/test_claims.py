@@ -56,6 +56,7 @@ def audited(mechanism, inputs, *, n, reports=20_000):
     return audit(programs.honest(mechanism), plan)
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     ("mechanism", "inputs", "n", "reports"),
     [

@@ -83,6 +83,7 @@ def test_hull_keeps_the_best_points_alone():
     assert lift.weakest_channel([(0.5, 0.5), (0.3, 0.1)]) is None
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("n", [1_000, 100_000])
 @pytest.mark.parametrize(
     ("claimed", "least"),

@@ -25,6 +25,7 @@ def test_every_mechanism_of_the_package_can_be_audited():
     assert {mechanism_class(name) for name in randomizer_names()} == here
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.name}")
 def test_what_runs_has_the_claimed_cells(mechanism):
     """20,000 simulated reports under each input: no cell refuted at 1e-6, none outside."""
