@@ -180,8 +180,9 @@ def test_the_local_guarantee_is_the_largest_ratio(name):
     ]
     largest = max(map(float, ratios))
     assert largest <= mechanism.eps0 * (1 + 1e-12)
-    # Of sets that have an item in common no output tells as much.
-    assert name == "sampling-rappor" or mechanism.eps0 <= largest * (1 + 1e-9)
+    # Of sets that share an item no output tells as much; noise without an end is cut off here.
+    loose = name in {"sampling-rappor", "discrete-gaussian"}
+    assert loose or mechanism.eps0 <= largest * (1 + 1e-9)
 
 
 def stolen_from(mechanism):
@@ -223,7 +224,7 @@ def test_the_labels_dominate_every_triple(name):
     for seed in range(2):
         mechanism = cases.mechanism(name, seed)
         looked_at = stolen_from(mechanism)
-        if looked_at is None or len(looked_at) > 1:
+        if looked_at is None or len(looked_at) > 1 or math.isinf(mechanism.eps0):
             continue
         rows = np.array([[float(p) for p in row] for row in rows_of(mechanism)])
         labels, rng = labels_of(mechanism), random.Random(f"{name} {seed}")

@@ -198,15 +198,15 @@ def test_sampler_on_a_small_circle(circle, points, arc, s, items):
 def test_sampler_at_full_size(s, eps0):
     randomizer = sd.Wheel(domain=1000, s=s, eps0=eps0)
     users = 30_000
-    sets = np.tile(np.arange(s) * 7, (users, 1))
-    reports = randomizer.simulate(sets, seed=4)
+    held = np.tile(np.arange(s) * 7, (users, 1))
+    reports = randomizer.simulate(held, seed=4)
     own, other = 0, 999
     counts = randomizer.aggregate(reports, items=[own, other]).sums
     rates = randomizer.support
     for count, rate in zip(counts, (rates.own, rates.other), strict=True):
         assert fits([count, users - count], [rate, 1 - rate]) > LEAST_P_VALUE
     covered = np.zeros(users, dtype=bool)
-    for x in sets[0]:
+    for x in held[0]:
         start = sets.polynomial(reports[:, :-1].astype(np.int64), np.full(users, x))
         covered |= (reports[:, -1] - start) % sets.CIRCLE < randomizer.arc
     p = float(Fraction(randomizer.arc, sets.CIRCLE))

@@ -20,8 +20,6 @@ from shuffledp.amplification.analyses import UNCERTIFIED
 from shuffledp.laws.pairs import dataset_pair, merged_dataset_pair
 from views.every import hockey, number_of_ones
 
-pytestmark = pytest.mark.usefixtures("rough_proposals")
-
 KEYS = [a.key for a in sd.analyses()]
 BY_KEY = {a.key: a for a in sd.analyses()}
 FOR_ALL_RANDOMIZERS = {"clone", "stronger-clone", "variation-ratio", "repaired-variation-ratio"}
