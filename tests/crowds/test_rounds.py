@@ -9,7 +9,7 @@ import shuffledp as sd
 from crowds.exact import datasets, worst
 from crowds.test_crowd import TIERS, channel, drawn
 from enumerated import shuffled
-from shuffledp.population.curve import CrowdCurve
+from shuffledp.population.member import CrowdCurve
 
 EPSILONS = (0.0, 1e-5, 0.02, 0.1, 0.3, 0.55, 0.8, 1.4)
 

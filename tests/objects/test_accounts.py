@@ -44,10 +44,15 @@ def test_the_contract(kind):
 
 
 def test_it_is_stated_once():
-    """Only an account that takes more arguments says more of them."""
-    for account in ACCOUNTS.values():
+    for account in (*ACCOUNTS.values(), sd.SGD(n=9, noise=1.0, clip=1.0, epochs=1)):
         for name in ("epsilon", "delta", "profile"):
             method = getattr(type(account), name)
-            more = len(inspect.signature(method).parameters) > 2
-            assert more == (method is not getattr(Accountant, name))
+            assert method is getattr(Accountant, name)
             assert "Parameters\n" in inspect.getdoc(method)
+
+
+@pytest.mark.parametrize("kind", ["rounds", "sums", "crowd", "several"])
+def test_single_analyses_are_of_one_round_of_messages(kind):
+    for ask, at in (("epsilon", {"delta": 1e-2}), ("delta", {"epsilon": 0.2})):
+        with pytest.raises(sd.ParameterError, match="analysis = 'clone': wanted none but of"):
+            getattr(ACCOUNTS[kind], ask)(**at, analysis="clone")

@@ -90,83 +90,22 @@ class Account(Accountant):
 
     # ----------------------------------------------------------------------------- both ends
 
-    @by_name
-    def epsilon(self, *, delta: float, analysis: str | None = None) -> Bound:
-        """Central eps at a given delta, both ends certified.
-
-        Parameters
-        ----------
-        delta : float
-            Target, 0 < delta < 1.
-        analysis : str, optional
-            Of one round of messages, one analysis alone in place of the best of all;
-            ``analyses()`` lists them.
-
-        Returns
-        -------
-        Bound
-            0 <= lower <= upper in nats; upper is at most the local guarantee, and inf where nothing
-            finite is certified.
-
-        Raises
-        ------
-        ParameterError
-            If delta or the analysis' name is outside its domain.
-        NotCertified
-            If the named analysis does not apply, or certifies nothing: see ``estimate``.
-        """
-        return self.bound("epsilon", _check.open_unit("delta", delta), analysis=analysis)
-
-    @by_name
-    def delta(self, *, epsilon: float, analysis: str | None = None) -> Bound:
-        """Central delta at a given eps, both ends certified; ``log_upper`` where it underflows.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps >= 0 in nats.
-        analysis : str, optional
-            As for ``epsilon``.
-
-        Returns
-        -------
-        Bound
-            0 <= lower <= upper <= 1, with natural logarithms of both ends.
-
-        Raises
-        ------
-        ParameterError
-            If eps or the analysis' name is outside its domain.
-        """
-        return self.bound("delta", _check.epsilon("epsilon", epsilon), analysis=analysis)
-
-    @by_name
-    def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
-        """delta at each eps: the privacy profile.
-
-        Of 16 points and more of one round of messages the ends are about 2 % apart where those of
-        ``delta`` meet: upper ends are chords between certified ones, in e^eps.
-
-        Parameters
-        ----------
-        epsilons : iterable of float
-            Values of eps >= 0 in nats.
-        analysis : str, optional
-            As for ``epsilon``.
-        """
-        checked = [_check.epsilon("epsilon", e) for e in epsilons]
-        if self.is_plain and isinstance(self.seen, Messages):
-            return profile(self.seen, checked, analysis)
-        return [self.bound("delta", e, analysis=analysis) for e in checked]
-
-    def bound(self, quantity: Quantity, value: float, *, analysis: str | None = None) -> Bound:
+    def bound(self, quantity: Quantity, value: float) -> Bound:
         """eps at a delta, or delta at an eps: for programs, which have the question as a value."""
-        if analysis is not None:
-            return self._messages("analysis", analysis).bound(quantity, value, analysis=analysis)
         if self.is_plain:
             return self.seen.bound(quantity, value)
         one = self.changed == 1 and not self.shuffler.distance
         return self._dressed((self.seen if one else self._wide).bound(quantity, value))
+
+    def by_analysis(self, quantity: Quantity, value: float, analysis: str) -> Bound:
+        """Both ends by one analysis alone, of one round of messages."""
+        return self._messages("analysis", analysis).bound(quantity, value, analysis=analysis)
+
+    def along(self, epsilons: list[float], analysis: str | None) -> list[Bound]:
+        """delta at each eps; of many points of one round of messages by chords."""
+        if self.is_plain and isinstance(self.seen, Messages):
+            return profile(self.seen, epsilons, analysis)
+        return super().along(epsilons, analysis)
 
     @property
     def _wide(self) -> Widened:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shuffledp import theorems
@@ -14,15 +15,15 @@ from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.ball.groups import kinds_of
 from shuffledp.bound import Bound, Theorem
 from shuffledp.bounds.crowds import common_pair
-from shuffledp.population.curve import CrowdCurve
 from shuffledp.propose.crowd_ends import Certified, Stealing
 from shuffledp.propose.data_sets import Best, DataSet, crowd_sets, lower_epsilon, lower_log_delta
 from shuffledp.propose.inverse import UpperEpsilon
 from shuffledp.propose.profile import LARGEST_EPSILON, Profile
 from shuffledp.randomizers import Duchi, Randomizer
 from shuffledp.rounds import Round
+from shuffledp.rounds.curve import Sharper
 from shuffledp.statements import say
-from shuffledp.values.work import Answers
+from shuffledp.values.work import Answers, Beside
 
 Groups = tuple[tuple[Randomizer, int], ...]
 SHUFFLER, GROUPS, FIXED = say("crowd-shuffler"), say("groups"), say("fixed")
@@ -33,6 +34,8 @@ _CLEARLY = 0.05
 _ROUNDS_RTOL, _QUICK = 2e-3, 1e-3
 # Of matrices with more inputs a curve of a hundred points would take minutes.
 _MOST_PAIRS = 6
+# Where the own group's other bound promises less than this less it is not asked for.
+_CLEAR = 0.1
 _ZERO = End(0.0, None, None, {}, ())
 
 
@@ -285,3 +288,50 @@ def _lower_of(bound: Bound, *, logs: bool) -> End:
     witness = dict(bound.witness.get("lower", {}))
     width, theorem = bound.lower_width, bound.lower_theorem
     return End(-math.inf if value is None else value, theorem, width, witness, ())
+
+
+@dataclass(frozen=True)
+class CrowdCurve:
+    """log delta's least upper bound at each eps, by all groups and by the own one.
+
+    A pointwise minimum of upper bounds of one supremum is one, and rounds may rest on it
+    (docs/theory-composition.md, Lemma 1.6).
+
+    Attributes
+    ----------
+    upper : callable
+        log of what is certified by all groups together; 0 where nothing is.
+    own : Sharper, optional
+        What the own group's rounds have beside their profiles.
+    """
+
+    upper: Callable[[float], float] = field(repr=False)
+    own: Sharper | None = field(repr=False)
+
+    def log_upper(self, epsilon: float) -> float:
+        """Certified upper bound of log delta at eps >= 0, 0 where there is none.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps in nats.
+        """
+        found = self._of_all(epsilon)
+        if self.own is not None and self.own.rough(epsilon) < found - _CLEAR:
+            return min(found, self.own.log_upper(epsilon))
+        return found
+
+    def rough(self, epsilon: float) -> float:
+        """About the same."""
+        found = self._of_all(epsilon)
+        return found if self.own is None else min(found, self.own.rough(epsilon))
+
+    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
+        """No certificate is written of a crowd's rounds."""
+        del epsilon
+
+    def _of_all(self, epsilon: float) -> float:
+        return _FOUND.of(self).answer(epsilon, lambda: self.upper(epsilon))
+
+
+_FOUND: Beside[CrowdCurve, Answers] = Beside(lambda _: Answers())

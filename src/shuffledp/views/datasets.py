@@ -8,21 +8,22 @@ coordinate changes, on its delta itself.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from shuffledp import theorems
+from shuffledp.amplification.one_bit import FAR, OneBitSupremum
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.rounds import Candidate, Round, StatedRound, compose, direction, stated
 from shuffledp.views.added_up import AddedUp
 from shuffledp.views.noise import AddedNoise
-from shuffledp.views.noisy import candidate
 
 # How near both ends of eps of one coordinate are, relatively; and with Laplace noise.
 _RTOL, _LAPLACE = 1e-6, 5e-4
@@ -225,6 +226,47 @@ def _witness(made: StatedRound, found: Bound, times: int) -> dict[str, Any]:
             "ends": [[list(end) for end in ends] for ends in made.ends],
         }
     return {"upper": upper, "lower": lower}
+
+
+@dataclass(frozen=True)
+class OneDataset:
+    """delta of one coordinate, of one data set in one order: a curve's source.
+
+    Attributes
+    ----------
+    of_all : OneBitSupremum
+        Of all data sets.
+    falls : bool
+        Whether the victim's value goes from 1 to 0; else from 0 to 1.
+    ones : int
+        Others who hold a 1.
+    """
+
+    of_all: OneBitSupremum
+    falls: bool
+    ones: int
+
+    def log_delta(self, epsilon: float, *, width: float = 0.0) -> LogInterval:
+        """Certified bracket of log delta(eps)."""
+        del width
+        curve = self.of_all.curve
+        zero, one = curve.bits.inputs
+        x0, held = (one, self.ones) if self.falls else (zero, curve.n - 1 - self.ones)
+        return LogInterval(*curve.of_order(x0, held, epsilon))
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """About log delta(eps)."""
+        return self.log_delta(epsilon).low
+
+    def log_floor(self) -> float:
+        """Lower bound of log delta at every eps."""
+        return self.log_delta(FAR).low if self.of_all.tells else float("-inf")
+
+
+def candidate(of_all: OneBitSupremum, ones: int) -> Candidate:
+    """A coordinate that falls while so many of the others hold a 1 there; and back."""
+    down, up = (OneDataset(of_all, falls, ones) for falls in (True, False))
+    return Candidate(down, up, {"others": ones})
 
 
 def one_coordinate(view: AddedUp) -> Round:
