@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import acb, acb_mat, arb
 from shuffledp.bounds.circle import Circle
+from shuffledp.bounds.circle_points import Plan, plan
 from shuffledp.bounds.one_bit import Ends, OneBit, log_ends
-from shuffledp.propose.circle import Plan, plan
 
 __all__ = ["Largest", "largest"]
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from shuffledp.arithmetic.balls import arb, float_above, float_below
 from shuffledp.ball.record import Bit
 from shuffledp.bounds.circle import Chances, Circle, Difference
+from shuffledp.bounds.circle_points import Plan, Tilted, plan
 from shuffledp.bounds.integer_noise import NoiseLaw
-from shuffledp.propose.circle import Plan, Tilted, plan
 
 __all__ = ["Ends", "OneBit", "log_ends"]
 

@@ -14,9 +14,9 @@ import math
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.ball.record import Bit, Bits
 from shuffledp.bounds.circle import Chances, Circle, Difference
+from shuffledp.bounds.circle_points import Tilted, plan
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.one_bit import OneBit, Tails, log_ends
-from shuffledp.propose.circle import Tilted, plan
 
 __all__ = ["log_threshold"]
 

@@ -1,4 +1,8 @@
-"""How many points of a circle to sum, and at which radii to bound the terms left out."""
+"""How many points of a circle to sum, and at which radii to bound the terms left out.
+
+Floats without error terms choose these numbers. Any choice is valid: `bounds.circle` adds what
+the chosen numbers leave out.
+"""
 
 from __future__ import annotations
 
