@@ -81,41 +81,30 @@ def svg(figure: Figure) -> bytes:
 # ------------------------------------------------------------------------------- the figures
 
 
-def account_figure(
-    accounts: Sequence[Account], curves: Sequence[Curve], *, labels: Sequence[str]
-) -> Figure:
-    """eps (or delta) over n of one deployment, or of several; each with its batches marked.
+def account_figure(account: Account, curve: Curve, *, label: str) -> Figure:
+    """eps (or delta) over n of a deployment, its batches marked.
 
     Parameters
     ----------
-    accounts : sequence of Account
-        The deployments' own numbers.
-    curves : sequence of Curve
-        The bounds around each.
-    labels : sequence of str
-        What each is called.
+    account : Account
+        The deployment's own numbers.
+    curve : Curve
+        The bounds around it.
+    label : str
+        What it is called.
     """
-    quantities = {account.deployment.target.quantity for account in accounts}
-    if len(quantities) != 1:
-        raise ParameterError("targets: wanted all delta or all epsilon, to draw them in one figure")
-    units = {account.deployment.unit for account in accounts}
-    figure = picture(lambda ax: _drawn(ax, accounts, curves, labels))
+    figure = picture(lambda ax: _drawn(ax, account, curve, label))
     (axes,) = figure.axes
-    over_n(axes, batch_label(units.pop() if len(units) == 1 else "users"))
-    several = len(accounts) > 1
-    titled(axes, "Deployments compared" if several else accounts[0].deployment.title)
+    over_n(axes, batch_label(account.deployment.unit))
+    titled(axes, account.deployment.title)
     return figure
 
 
-def _drawn(
-    axes: Axes, accounts: Sequence[Account], curves: Sequence[Curve], labels: Sequence[str]
-) -> None:
-    for place, (account, curve, label) in enumerate(zip(accounts, curves, labels, strict=True)):
-        colour = COLOURS[place % len(COLOURS)]
-        draw_curve(axes, curve.n, curve.bounds, label=f"{label}, {_at_words(account)}")
-        _mark(axes, account, colour)
-    if len(accounts) == 1 and accounts[0].deployment.target.quantity == "epsilon":
-        _local_line(axes, accounts[0])
+def _drawn(axes: Axes, account: Account, curve: Curve, label: str) -> None:
+    draw_curve(axes, curve.n, curve.bounds, label=f"{label}, {_at_words(account)}")
+    _mark(axes, account, COLOURS[0])
+    if account.deployment.target.quantity == "epsilon":
+        _local_line(axes, account)
     shown = axes.get_legend_handles_labels()[0]
     legend(axes, [*handles(axes), *shown])
 

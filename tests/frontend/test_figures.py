@@ -31,7 +31,7 @@ def words_of(figure):
 
 
 def drawn(found, curve):
-    return plots.account_figure([found], [curve], labels=["a mechanism"])
+    return plots.account_figure(found, curve, label="a mechanism")
 
 
 def curve_of(found, *, lower):
@@ -115,7 +115,7 @@ TITLES = ["costs $5, not $6", r"$\\frac$ and $\frac$", "a_b^c {x} 50%", "Größe
 def test_titles_are_drawn_as_they_are_written(tmp_path, title, kind):
     """Dollars are no formula."""
     found = accounted(json.dumps({**TABLE, "title": title}))
-    figure = plots.account_figure([found], [curve_of(found, lower=0.5)], labels=[title])
+    figure = plots.account_figure(found, curve_of(found, lower=0.5), label=title)
     path = tmp_path / f"x.{kind}"
     plots.write(figure, path, kind)
     assert path.stat().st_size > 1000

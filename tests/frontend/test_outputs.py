@@ -209,11 +209,7 @@ def test_the_certificate_beside_the_table_is_an_output_too(source, way, place, c
 
 
 def test_outputs_of_account(place, capsys):
-    """Certificates are named after what is read; a picture and a report by options."""
-    Path("d.toml").rename("e.certificate.json")
-    Path("e").write_text(DEPLOYMENT, encoding="utf-8")
-    message = refused(capsys, place, ["account", "e", "e.certificate.json"])
-    assert "is read too" in message
+    """A picture and a report are named by options."""
     Path("d.png").write_text(DEPLOYMENT, encoding="utf-8")
     assert "is read too" in refused(capsys, place, ["account", "d.png", "--plot", "d.png"])
     Path("d.md").symlink_to("d.png")

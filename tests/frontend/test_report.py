@@ -64,7 +64,7 @@ def drawn(found):
     plain = found.deployment.model_copy(update={"title": "t"})
     plain = replace(found, deployment=plain)
     curve = points(plain.deployment.model_dump_json())
-    return svg(account_figure([plain], [curve], labels=["k-rr"]))
+    return svg(account_figure(plain, curve, label="k-rr"))
 
 
 @functools.cache
@@ -141,7 +141,7 @@ class Page(HTMLParser):
 
 
 def test_html_is_well_formed_and_loads_nothing(one):
-    text = to_html(report([one, entry(changed(title="Other"))], date="2026-11-22"))
+    text = to_html(report(one, date="2026-11-22"))
     page = Page(text)
     assert not {"script", "link", "iframe", "object", "embed", "form", "base", "svg"} & set(
         page.tags
@@ -166,8 +166,8 @@ def test_texts_of_the_file_stay_texts():
     hostile = entry(changed(title=HOSTILE))
     hostile = replace(hostile, certificate_file=HOSTILE, labels=[HOSTILE], picture=HOSTILE)
     plain = entry()
-    document = report([hostile, hostile], date=HOSTILE)
-    page, other = Page(to_html(document)), Page(to_html(report([plain, plain], date="")))
+    document = report(hostile, date=HOSTILE)
+    page, other = Page(to_html(document)), Page(to_html(report(plain, date="")))
     assert page.tags == other.tags
     assert {a[:2] for a in page.attributes} == {a[:2] for a in other.attributes}
     for character in "\u202e\u2066\x1b\x00":
@@ -188,10 +188,10 @@ def tokens(text):
 def test_texts_of_the_file_stay_texts_in_markdown():
     hostile, plain = entry(changed(title=HOSTILE)), entry()
     hostile = replace(hostile, labels=[HOSTILE], certificate_file=HOSTILE)
-    text = to_markdown(report([hostile, hostile], date=HOSTILE))
+    text = to_markdown(report(hostile, date=HOSTILE))
     found = list(tokens(text))
     kinds = [token.type for token in found]
-    other = [token.type for token in tokens(to_markdown(report([plain, plain], date="x")))]
+    other = [token.type for token in tokens(to_markdown(report(plain, date="x")))]
     assert not {"html_inline", "html_block", "link_open", "image"} & set(kinds)
     marks = {"text", "text_special"}
     assert [k for k in kinds if k not in marks] == [k for k in other if k not in marks]
@@ -206,7 +206,7 @@ def test_texts_of_the_file_stay_texts_in_markdown():
 
 
 def test_a_picture_beside_a_markdown_report_is_named(one):
-    text = to_markdown(report([replace(one, picture="a b/(c)&d.png")], date=""))
+    text = to_markdown(report(replace(one, picture="a b/(c)&d.png"), date=""))
     (image,) = [token for token in tokens(text) if token.type == "image"]
     assert image.attrs["src"] == "a%20b/%28c%29%26d.png"
 
@@ -226,7 +226,7 @@ def test_every_number_of_the_table_is_the_certificates(table):
             for key in [key for key, value in part.items() if value is None]:
                 del part[key]
     made = entry(table)
-    page = Page(to_html(report([made], date="2026-11-22")))
+    page = Page(to_html(report(made, date="2026-11-22")))
     content = json.loads(to_json(made.certificate))
     rows = {row[0]: row for row in page.tables[0][1:]}
     assert len(rows) == 3
@@ -248,7 +248,7 @@ def test_every_number_of_the_table_is_the_certificates(table):
 
 
 def test_what_is_said_is_in_the_certificate(one):
-    page = Page(to_html(report([one], date="2026-11-22")))
+    page = Page(to_html(report(one, date="2026-11-22")))
     text, certificate = page.text, one.certificate
     (members,) = certificate.members
     claims = certificate.claims
@@ -319,7 +319,7 @@ def test_the_report_prints_what_the_command_line_prints(tmp_path):
 
 def test_no_verdict_that_was_not_computed(one):
     def text(verified):
-        return Page(to_html(report([replace(one, verified=verified)], date=""))).text
+        return Page(to_html(report(replace(one, verified=verified), date=""))).text
 
     assert "Not verified yet." in text(None)
     assert "VERIFIED: all" not in text(None)
@@ -338,7 +338,7 @@ def test_no_verdict_that_was_not_computed(one):
 
 
 def test_the_figure_is_inside_and_says_what_it_shows(one):
-    page = Page(to_html(report([one], date="")))
+    page = Page(to_html(report(one, date="")))
     (words,) = [value for tag, key, value in page.attributes if (tag, key) == ("img", "alt")]
     (data,) = [value for tag, key, value in page.attributes if (tag, key) == ("img", "src")]
     for ends in one.certificate.members[0].one_round:

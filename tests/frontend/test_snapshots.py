@@ -76,7 +76,7 @@ SCENARIOS = {
         "plan frequencies --values 3 -n 2 --epsilon 1e-4 --delta 1e-12 --most-bits 2",
     ],
     "account": ["account responses.toml", "verify responses.certificate.json -v",
-                "account family.toml", "account letters.toml responses.toml --no-warn all"],
+                "account family.toml", "account letters.toml --no-warn all"],
     "account of other settings": ["account crowd.toml --verify", "account sums.toml --verify",
                                   "account votes.toml --verify", "account shuffler.toml"],
     "run": ["run letters.toml --input x.csv --output e.csv --reports r.parquet",

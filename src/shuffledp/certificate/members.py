@@ -144,6 +144,11 @@ class Members:
         return next(ends for ends in self.all_rounds if ends.setting.failed)
 
     @property
+    def of_group(self) -> str:
+        """Of which group they are, where there are groups, in words that follow others."""
+        return f" of group {self.group}" if self.certificate.crowd else ""
+
+    @property
     def who(self) -> str:
         """Who stands between users and analyst."""
         return "shuffler" if self.sums is None else "aggregator"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,25 +29,25 @@ from shuffledp.cli.review import (
 from shuffledp.cli.text import print_json
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
-from shuffledp.review import Audited, Entry, comparison, to_text
+from shuffledp.review import Entry
 
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
 
 
-@click.command(short_help="Account for deployments: table, certificate, report.")
-@click.argument("named", nargs=-1, required=True, metavar="DEPLOYMENT.toml...")
+@click.command(short_help="Account for a deployment: table, certificate, report.")
+@click.argument("file", metavar="DEPLOYMENT.toml")
 @click.option(
     "-o",
     "--output",
     metavar="DIRECTORY",
-    help="Where certificates go; made if needed.  [default: .]",
+    help="Where the certificate goes; made if needed.  [default: .]",
 )
 @click.option("--plot", metavar="FILE", help="A picture: .png, .svg or .pdf.")
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print the certificate (a list of several) and nothing else; files only with --output.",
+    help="Print the certificate and nothing else; files only with --output.",
 )
 @report_option
 @verify_option
@@ -58,7 +56,7 @@ HOLDS, FAILS, UNDECIDED = 0, 1, 3
 @click.pass_context
 def account(
     ctx: click.Context,
-    named: tuple[str, ...],
+    file: str,
     output: str | None,
     plot: str | None,
     as_json: bool,
@@ -67,13 +65,12 @@ def account(
     audits: tuple[str, ...],
     no_warn: tuple[str, ...],
 ) -> None:
-    """Account for one deployment, or compare several.
+    """Account for one deployment.
 
-    For each file: a table of central eps as it runs now, at the minimum batch and if the shuffler
-    fails, with theorem and assumptions; and DIRECTORY/NAME.certificate.json, which `shuffledp
-    verify` checks. --plot draws eps over n, of several files in one picture. --report writes all of
-    it in plain words, for a reviewer to sign; FILE.yaml is an entry for the public registry
-    (registry.opendp.org) instead. No file is written before all are computed.
+    A table of central eps as it runs now, at the minimum batch and if the shuffler fails, with
+    theorem and assumptions; and DIRECTORY/NAME.certificate.json, which `shuffledp verify` checks.
+    --plot draws eps over n. --report writes all of it in plain words, for a reviewer to sign;
+    FILE.yaml is an entry for the public registry (registry.opendp.org) instead.
 
     \b
     A deployment file:
@@ -107,74 +104,73 @@ def account(
     """  # noqa: D301
     if audits and not reports:
         raise ParameterError("audit: wanted --report beside it, which has the audit as a section")
+    from shuffledp.deployment import load
+
     off = silenced(no_warn)
-    check_reports(reports, several=len(named) > 1)
+    check_reports(reports)
     # A curve takes longer than all the rest: Markdown has a picture where one is written.
     draw = plot is not None or any(path.lower().endswith((".html", ".htm")) for path in reports)
-    sources = _load_all(named)
-    if plot is not None and len(sources) > 1:
-        _check_comparable(sources)
-    audited = audits_of(audits, sources)
-    directory = None if output is None and as_json else Path(output or ".")
-    places = [] if directory is None else [directory / _named(source) for source in sources]
-    outputs = [("output", str(place)) for place in places]
-    outputs += [("plot", plot), *(("report", path) for path in reports)]
-    if directory is not None:
-        _make(directory)
-    with files_written(outputs, inputs=[*named, *audits]) as held:
-        done = _account_all(sources, audited, draw=draw, verified=verified)
-        for place, one in zip(places, done, strict=False):
-            held.write(place, one.text)
+    source = load(file, sums=True, widened=True, groups=True)
+    audited = audits_of(audits, source)
+    place = None
+    if output is not None or not as_json:
+        place = Path(output or ".") / _named(source)
+        _make(place.parent)
+    outputs = [("output", place and str(place)), ("plot", plot)]
+    outputs += [("report", path) for path in reports]
+    with files_written(outputs, inputs=[file, *audits]) as held:
+        with progress("accounting") as status:
+            tell = teller(status, source.stem)
+            done = _account_for(source, draw=draw, verified=verified, off=off, tell=tell)
+        entry = replace(done.illustrated() if reports else done.entry, audited=audited)
+        if place is not None:
+            held.write(place, done.text)
         if plot is not None:
             from shuffledp import plots
 
-            plots.save(_figure(done), held.path(plot))
+            plots.save(done.figure(), held.path(plot))
         for path in reports:
-            pictured = plot if len(done) == 1 else None
-            held.write(path, report_text(path, [_entry(one, path, pictured, off) for one in done]))
-    _print_done(done, off, as_json=as_json)
-    if not as_json:
-        report.print_written([*places, *map(Path, filter(None, [plot, *reports]))])
-    ctx.exit(_status([check for one in done for check in one.verified or ()]))
+            picture = None if plot is None else beside(Path(plot), path)
+            held.write(path, report_text(path, replace(entry, picture=picture)))
+    print_cautions(entry.cautions)
+    if as_json:
+        click.echo(done.text, nl=False)
+    else:
+        report.print_summary(entry.certificate)
+        if entry.verified is not None:
+            click.echo(f"{entry.verified.headline()}\n")
+        report.print_written([Path(one) for one in (place, plot, *reports) if one is not None])
+    ctx.exit(_status(entry.verified or ()))
 
 
 @dataclass(frozen=True)
 class _Done:
-    """A deployment, or a crowd of groups, and what was found for it; ``text`` is the certificate's.
+    """What was found for a deployment: the certificate's text, and what a report says.
 
-    ``curve`` is of eps over n, for the figure; ``verified`` are the verifier's ``Checks``.
+    ``curve`` is of eps over n, for the figure; None of a crowd, and where nothing is drawn.
     """
 
-    source: Any
-    account: Any
-    certificate: Any
     text: str
+    entry: Entry
+    account: Any
     curve: Any
-    audited: Sequence[Audited]
-    verified: Any
 
-    @property
-    def labels(self) -> list[str]:
-        """Each mechanism in a few words."""
-        return report.labels_of(self.certificate)
+    def figure(self) -> Any:
+        """eps or delta over n, or by group."""
+        from shuffledp.plots import account_figure, crowd_figure
 
+        labels = self.entry.labels
+        if self.curve is None:
+            return crowd_figure(self.account, labels=labels)
+        return account_figure(self.account, self.curve, label=labels[0])
 
-def _load_all(files: Sequence[str]) -> list[Any]:
-    from shuffledp.deployment import load
+    def illustrated(self) -> Entry:
+        """What a report says, with the figure if there is one."""
+        from shuffledp.plots import svg
 
-    sources = [load(file, sums=True, widened=True, groups=True) for file in files]
-    stem, times = Counter(source.stem for source in sources).most_common(1)[0]
-    if times > 1:
-        raise ParameterError(f"file name {stem!r} is given {times} times: wanted different names")
-    return sources
-
-
-def _check_comparable(sources: Sequence[Any]) -> None:
-    """ParameterError for deployments that one picture cannot hold."""
-    if any(source.deployment.group for source in sources):
-        raise ParameterError("plot: wanted one file at a time, with a crowd of groups among them")
-    if len({source.deployment.target.quantity for source in sources}) > 1:
-        raise ParameterError("plot: wanted files that all bound eps, or all delta")
+        if self.curve is None and not self.entry.certificate.crowd:
+            return self.entry
+        return replace(self.entry, drawing=svg(self.figure()))
 
 
 def _named(source: Any) -> str:
@@ -190,24 +186,12 @@ def _make(directory: Path) -> None:
         raise ParameterError(f"output = {str(directory)!r}: {words}") from None
 
 
-def _account_all(
-    sources: Sequence[Any], audited: Sequence[Sequence[Audited]], *, draw: bool, verified: bool
-) -> list[_Done]:
-    done = []
-    with progress("accounting") as status:
-        for k, (source, found) in enumerate(zip(sources, audited, strict=True), 1):
-            of = f"{k} of {len(sources)}, " if len(sources) > 1 else ""
-            tell = teller(status, f"{of}{source.stem}")
-            done.append(_account_for(source, found, draw=draw, verified=verified, tell=tell))
-    return done
-
-
 def _account_for(
     source: Any,
-    audited: Sequence[Audited],
     *,
     draw: bool,
     verified: bool,
+    off: frozenset[str],
     tell: Callable[[str], None],
 ) -> _Done:
     from shuffledp.certificate import issue, to_json
@@ -215,64 +199,21 @@ def _account_for(
     from shuffledp.deployment import account, curve_over_n
 
     found = account(source.deployment, report=tell)
-    draw = draw and not source.deployment.group
-    curve = curve_over_n(found, report=tell) if draw else None
     certificate = issue(source, found)
     text = to_json(certificate)
-    said = verify(certificate, deployment=source.path, report=tell) if verified else None
-    return _Done(source, found, certificate, text, curve, audited, said)
-
-
-def _figure(done: Sequence[_Done]) -> Any:
-    """The picture of one deployment, or of several that are compared."""
-    from shuffledp.plots import account_figure, crowd_figure
-
-    labels = done[0].labels
-    if done[0].certificate.crowd:
-        return crowd_figure(done[0].account, labels=labels)
-    if len(done) > 1:
-        labels = [one.certificate.deployment.content.title for one in done]
-    return account_figure([one.account for one in done], [one.curve for one in done], labels=labels)
-
-
-def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) -> None:
-    """What was computed on stdout, what to be warned of on stderr."""
-    several = len(done) > 1
-    for one in done:
-        file = one.source.path.name if several else ""
-        print_cautions(warned(one.certificate, off), file=file)
-    if as_json:
-        content = [json.loads(one.text) for one in done]
-        print_json(content if several else content[0])
-        return
-    for one in done:
-        report.print_summary(one.certificate)
-        if one.verified is not None:
-            click.echo(f"{one.verified.headline()}\n")
-    if several:
-        titles = [(one.certificate, one.certificate.deployment.content.title) for one in done]
-        click.echo(to_text([comparison(titles)]) + "\n")
-
-
-def _entry(one: _Done, path: str, pictured: str | None, off: frozenset[str]) -> Entry:
-    """A deployment of a report; ``pictured`` is where its figure is written, if it is."""
-    drawing = None
-    if one.curve is not None or one.certificate.crowd:
-        from shuffledp.plots import svg
-
-        drawing = svg(_figure([one]))
-    return Entry(
-        certificate=one.certificate,
-        certificate_file=_named(one.source),
-        certificate_sha256=sha256(one.text),
-        labels=one.labels,
-        cautions=warned(one.certificate, off),
+    curve = None
+    if draw and not certificate.crowd:
+        curve = curve_over_n(found, report=tell)
+    entry = Entry(
+        certificate=certificate,
+        certificate_file=_named(source),
+        certificate_sha256=sha256(text),
+        labels=report.labels_of(certificate),
+        cautions=warned(certificate, off),
         silenced=sorted(off),
-        drawing=drawing,
-        picture=None if pictured is None else beside(Path(pictured), path),
-        verified=one.verified,
-        audited=one.audited,
+        verified=verify(certificate, deployment=source.path, report=tell) if verified else None,
     )
+    return _Done(text, entry, found, curve)
 
 
 def report_of(text: str, *, stem: str) -> tuple[str, str, str]:
@@ -293,13 +234,13 @@ def report_of(text: str, *, stem: str) -> tuple[str, str, str]:
     from shuffledp.deployment.files import of_text
 
     source = of_text(text, Path(f"{stem}.toml"))
-    done = _account_for(source, (), draw=True, verified=False, tell=lambda _: None)
-    entry = _entry(done, "report.html", None, frozenset())
+    silent: Callable[[str], None] = lambda _: None  # noqa: E731
+    done = _account_for(source, draw=True, verified=False, off=frozenset(), tell=silent)
     rounds = source.deployment.accounting.rounds
-    upper = done.certificate.members[0].all_rounds[0].shown("upper", digits=8)
+    upper = done.entry.certificate.members[0].all_rounds[0].shown("upper", digits=8)
     line = "no finite upper end" if upper == "none" else f"eps <= {upper} nats"
     line += f" after {rounds:,} rounds" if rounds > 1 else ""
-    return report_text("report.html", [entry]), done.text, line
+    return report_text("report.html", done.illustrated()), done.text, line
 
 
 # -------------------------------------------------------------------------------------- verify

@@ -68,7 +68,7 @@ no_warn_option = click.option(
 )
 
 
-def check_reports(paths: Sequence[str], *, several: bool = False) -> None:
+def check_reports(paths: Sequence[str]) -> None:
     """Refuse a report whose ending is not one that is written."""
     endings = (*_WRITERS, _REGISTRY)
     for path in paths:
@@ -77,8 +77,6 @@ def check_reports(paths: Sequence[str], *, several: bool = False) -> None:
             raise rejected("report", path, f"a file name ending in {', '.join(endings)}")
         if ending == _REGISTRY:
             check_file_name(Path(path).name, "report")
-            if several:
-                raise rejected("report", path, "one deployment for an entry of the registry")
     _today()  # what is wrong with the date is said before the work
 
 
@@ -92,25 +90,23 @@ def warned(certificate: Any, off: frozenset[str], *, expected: int | None = None
     return [one for one in cautions(certificate, expected=expected) if one.name not in off]
 
 
-def print_cautions(found: Sequence[Caution], *, file: str = "") -> None:
+def print_cautions(found: Sequence[Caution]) -> None:
     """One line each on stderr, of those that most files do not deserve."""
     for caution in found:
         if caution.name in BY_DEFAULT:
-            where = f" ({file})" if file else ""
-            click.echo(f"{caution}{where}", err=True)
+            click.echo(str(caution), err=True)
 
 
-def report_text(path: str, entries: Sequence[Any]) -> str:
+def report_text(path: str, entry: Any) -> str:
     """The report as the file's ending asks for it."""
     if Path(path).suffix.lower() == _REGISTRY:
-        (entry,) = entries
         return registry_entry(
             entry.certificate,
             label=entry.label,
             certificate_file=entry.certificate_file,
             certificate_sha256=entry.certificate_sha256,
         )
-    return _WRITERS[Path(path).suffix.lower()](report(entries, date=_today()))
+    return _WRITERS[Path(path).suffix.lower()](report(entry, date=_today()))
 
 
 def audit_text(path: str, saved: Any) -> str:
@@ -118,49 +114,40 @@ def audit_text(path: str, saved: Any) -> str:
     return _WRITERS[Path(path).suffix.lower()](audit_report(saved, date=_today()))
 
 
-def audits_of(paths: Sequence[str], sources: Sequence[Any]) -> list[list[Audited]]:
-    """For each deployment the audits of its mechanism.
+def audits_of(paths: Sequence[str], source: Any) -> list[Audited]:
+    """Audits of a deployment's mechanism.
 
     Raises
     ------
     ParameterError
-        If a file is no audit, or none of these deployments' mechanisms.
+        If a file is no audit, or none of this deployment's mechanism.
     """
-    if not paths:
-        return [[] for _ in sources]
-    from shuffledp.accounts.sources import GENERIC
     from shuffledp.audit import read_saved
-    from shuffledp.deployment.mechanisms import is_protocol
-    from shuffledp.randomizers import randomizer_from_dict
 
-    found: list[list[Audited]] = [[] for _ in sources]
+    found = []
     for path in paths:
         saved = read_saved(path)
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-        program = saved.parts.get("program")
         made_with = saved.source.get("deployment")
-        file_digest = made_with.get("sha256") if isinstance(made_with, dict) else None
-        used = False
-        for place, source in enumerate(sources):
-            if source.deployment.group:  # audits are of one mechanism
-                continue
-            same = source.sha256 == file_digest
-            table = source.deployment.randomizer
-            if program is not None and not is_protocol(table) and table["name"] != GENERIC:
-                same = program.plan.randomizer == randomizer_from_dict(table)
-            if same:
-                whole = source.sha256 == file_digest
-                n, own = _lifted(saved), messages_of(source.deployment)
-                if whole and n not in (None, own):
-                    words = "no n" if own is None else f"{own:,}, the messages of {source.stem!r}"
-                    raise rejected(f"audit {path!r}: n", n, words)
-                found[place].append(
-                    Audited(saved, Path(path).name, digest, whole, n in (None, own))
-                )
-                used = True
-        if not used:
-            raise rejected("audit", path, "an audit of a deployment that is reported on")
+        whole = isinstance(made_with, dict) and made_with.get("sha256") == source.sha256
+        if source.deployment.group or not _same_mechanism(saved, source.deployment, whole=whole):
+            raise rejected("audit", path, "an audit of the deployment that is reported on")
+        n, own = _lifted(saved), messages_of(source.deployment)
+        if whole and n not in (None, own):
+            words = "no n" if own is None else f"{own:,}, the messages of {source.stem!r}"
+            raise rejected(f"audit {path!r}: n", n, words)
+        found.append(Audited(saved, Path(path).name, digest, whole, n in (None, own)))
     return found
+
+
+def _same_mechanism(saved: Any, deployment: Any, *, whole: bool) -> bool:
+    """Whether an audit is of this mechanism; of a shuffler alone: made with the whole file."""
+    from shuffledp.accounts.sources import source_from_dict
+
+    program = saved.parts.get("program")
+    if program is None or program.plan.randomizer is None:
+        return whole
+    return program.plan.randomizer == source_from_dict(deployment.randomizer)
 
 
 def _lifted(saved: Any) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from shuffledp.review.audits import Audited, audit_report
 from shuffledp.review.cautions import BY_DEFAULT, NAMES, Caution, cautions, check_names, verdict_of
-from shuffledp.review.content import comparison, report, summary
+from shuffledp.review.content import report, summary
 from shuffledp.review.entry import Entry
 from shuffledp.review.html import to_html
 from shuffledp.review.markdown import to_markdown
@@ -24,7 +24,6 @@ __all__ = [
     "audit_report",
     "cautions",
     "check_names",
-    "comparison",
     "judged",
     "report",
     "summary",

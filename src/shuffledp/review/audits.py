@@ -91,10 +91,10 @@ def audited_verdict(audited: Sequence[Audited]) -> list[Block]:
     return [status("missed", strong("The program is refuted."), words)]
 
 
-def audited_section(found: Audited, level: int) -> list[Block]:
+def audited_section(found: Audited) -> list[Block]:
     """An audit as a section of a deployment's report."""
-    own = audit_blocks(found.saved, level + 1, lifted=found.same_messages)
-    blocks = [heading("Audit of the program", level), *own]
+    own = audit_blocks(found.saved, 3, lifted=found.same_messages)
+    blocks = [heading("Audit of the program", 2), *own]
     words = [line("Read from ", code(found.file), f", sha256 {found.sha256}.")]
     if not found.of_this_file:
         words.append(

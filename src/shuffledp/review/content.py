@@ -1,11 +1,14 @@
-"""What a report says: nothing that its certificate does not say, in an order for who signs."""
+"""What a report says: nothing that its certificate does not say, in an order for who signs.
+
+A deployment has the users of one mechanism, or groups with a mechanism each: of every group the
+same is said.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from shuffledp._check import exact
 from shuffledp.bound import outward, width_words
 from shuffledp.certificate.members import WORDS, Ends
 from shuffledp.review.audits import audited_section, audited_verdict
@@ -47,27 +50,36 @@ _CAPTION = (
 _CROWD_CAPTION = "Both ends of each group's members, as the certificate has them."
 
 
-def report(entries: Sequence[Entry], *, date: str) -> Document:
-    """The report of one deployment, or of several with a comparison.
+def report(entry: Entry, *, date: str) -> Document:
+    """The report of one deployment.
 
     Parameters
     ----------
-    entries : sequence of Entry
-        At least one.
+    entry : Entry
+        What is certified of it, and what else is known.
     date : str
-        When it was made.
+        When the report was made.
     """
-    if len(entries) == 1:
-        (entry,) = entries
-        title = f"Privacy report: {entry.title}"
-        blocks = [heading(title, 1), *_of_one(entry, 2, date)]
-    else:
-        title = f"Privacy report: {len(entries)} deployments compared"
-        rows = [(one.certificate, f"{i}. {one.title}") for i, one in enumerate(entries, 1)]
-        blocks = [heading(title, 1), comparison(rows)]
-        for i, entry in enumerate(entries, 1):
-            blocks += [heading(f"{i}. {entry.title}", 2), *_of_one(entry, 3, date)]
+    certificate, everybody = entry.certificate, entry.certificate.members
+    title = f"Privacy report: {entry.title}"
+    quantity = certificate.deployment.content.target.quantity
+    blocks: list[Block | Figure] = [heading(title, 1)]
+    blocks += _target_status(verdict_of(certificate), quantity)
+    blocks += audited_verdict(entry.audited)
+    for one, label in zip(everybody, entry.labels, strict=True):
+        blocks += [*_whose(one, label), *_summary(one)]
+    blocks += [*_warnings(entry), heading("What is certified", 2)]
+    for one, label in zip(everybody, entry.labels, strict=True):
+        blocks += [*_whose(one, label), *_situations(one)]
+    blocks += _figure(entry)
+    words = dict.fromkeys(words for one in everybody for words in assumptions(one))
+    blocks += checklist(words)
+    blocks += [heading("Theorems", 2), theorems(statements(everybody))]
+    blocks += [heading("Verification", 2), *verification(entry)]
+    blocks += [block for found in entry.audited for block in audited_section(found)]
     blocks += [
+        heading("Where this comes from", 2),
+        sources(entry, date),
         heading("Words", 2),
         terms(TERMS),
         heading("Signatures", 2),
@@ -97,8 +109,8 @@ def summary(certificate: Any, labels: Sequence[str]) -> list[Block]:
         said.append(f"{verdict.title.lower()}: {verdict.words}")
     said.append(f"file: {source.file} (sha256 {source.sha256[:16]}...)")
     blocks = [heading(source.content.title, 1), bullets(said)]
-    blocks += [_crowd_table(everybody)] if certificate.crowd else _tables(everybody[0])
-    blocks += [bullets(_said(one)) for one in everybody]
+    for one in everybody:
+        blocks += [*_tables(one), bullets(_said(one))]
     words = dict.fromkeys(words for one in everybody for words in assumptions(one))
     return [
         *blocks,
@@ -109,35 +121,11 @@ def summary(certificate: Any, labels: Sequence[str]) -> list[Block]:
     ]
 
 
-def _of_one(entry: Entry, level: int, date: str) -> list[Block | Figure]:
-    certificate, everybody = entry.certificate, entry.certificate.members
-    quantity = certificate.deployment.content.target.quantity
-    blocks = [*_target_status(verdict_of(certificate), quantity)]
-    blocks += audited_verdict(entry.audited)
-    blocks += _crowd_summary(everybody) if certificate.crowd else _summary(everybody[0])
-    blocks += _warnings(entry, level)
-    blocks.append(heading("What is certified", level))
-    if certificate.crowd:
-        blocks += [_crowd_table(everybody), _crowd_odds(everybody)]
-    else:
-        blocks += _situations(everybody[0])
-    blocks += _figure(entry, level)
-    for one in everybody if certificate.crowd else ():
-        words = f"{sentence(one.neighbours)} Protected is {one.privacy_unit}."
-        blocks.append(heading(f"Members of group {one.group}: {entry.labels[one.group]}", level))
-        blocks += [paragraph(words), *_situations(one), paragraph(_failed_words(one))]
-    said = dict.fromkeys(words for one in everybody for words in assumptions(one))
-    blocks += checklist(said, level)
-    blocks += [
-        heading("Theorems", level),
-        theorems(statements(everybody)),
-        heading("Verification", level),
-        *verification(entry),
-        *(block for found in entry.audited for block in audited_section(found, level)),
-        heading("Where this comes from", level),
-        sources(entry, date),
-    ]
-    return blocks
+def _whose(members: Any, label: str) -> list[Block]:
+    """A heading for the members of a group, where there are groups."""
+    if not members.certificate.crowd:
+        return []
+    return [heading(f"Members of group {members.group}: {label}", 3)]
 
 
 # --------------------------------------------------------------------------- what comes first
@@ -161,14 +149,15 @@ def _summary(members: Any) -> list[Block]:
     users, changed = members.users, members.content.changed
     if epsilon is None:
         words = (
-            f"Nothing is promised to the {users:,} users: no finite eps is certified at "
-            f"delta = {members.at!r}."
+            f"Nothing is promised to the {users:,} users{members.of_group}: no finite eps is "
+            f"certified at delta = {members.at!r}."
         )
         return [paragraph(strong(words))]
     seen = "shuffled messages" if members.sums is None else "sums of the reports"
     promise = (
         f"What anybody who sees the {seen}, and nothing else of them, can learn about the data of "
-        f"any {'one' if changed == 1 else f'{changed:,} together'} of the {users:,} users is "
+        f"any {'one' if changed == 1 else f'{changed:,} together'} of the {users:,} users"
+        f"{members.of_group} is "
         "bounded by "
     )
     when = f"if as many {members.sent} arrive as are expected"
@@ -229,10 +218,10 @@ def _failed_words(members: Any) -> Markup:
     )
 
 
-def _warnings(entry: Entry, level: int) -> list[Block]:
+def _warnings(entry: Entry) -> list[Block]:
     if not entry.cautions and not entry.silenced:
         return []
-    blocks: list[Block] = [heading("Warnings", level)]
+    blocks: list[Block] = [heading("Warnings", 2)]
     if entry.cautions:
         said = [line(code(one.name), f": {one.words}.") for one in entry.cautions]
         blocks.append(bullets(said))
@@ -247,23 +236,21 @@ def _warnings(entry: Entry, level: int) -> list[Block]:
 
 def _situations(members: Any) -> list[Block]:
     """Tables of all situations, and what there is to say of them."""
-    rows = [(ends.name, ends) for ends in members.all_rounds]
-    odds_too = _meaning(members, rows, "situation", _after(members))
-    return [*_tables(members), odds_too, bullets(_said(members))]
+    return [*_tables(members), _meaning(members), bullets(_said(members))]
 
 
 def _tables(members: Any) -> list[Block]:
     """Both ends in every situation, after all rounds and after one."""
-    rounds = members.rounds
+    rounds, of = members.rounds, members.of_group
     if rounds == 1:
-        return [_table("One round", members.one_round)]
-    whole = _table(f"After all {rounds:,} rounds together", members.all_rounds)
-    return [whole, _table("After one round", members.one_round)]
+        return [_table(f"One round{of}", members.one_round)]
+    whole = _table(f"After all {rounds:,} rounds together{of}", members.all_rounds)
+    return [whole, _table(f"After one round{of}", members.one_round)]
 
 
 def _said(members: Any) -> list[Markup]:
     """Where every n comes from, what a report tells alone, and how much of an end is rounding."""
-    of = f" of group {members.group}" if members.certificate.crowd else ""
+    of = members.of_group
     said = [line(strong(f"{ends.name}{of}"), f": {ends.setting.how}") for ends in members.one_round]
     if members.sums is not None:
         count = members.sums.changed
@@ -304,100 +291,27 @@ def _by(ends: Ends) -> str:
     return "" if theorem is None else theorem.key
 
 
-def _meaning(
-    members: Any, named: Sequence[tuple[str, Ends]], what: str, after: Sequence[str] = ()
-) -> Block:
+def _meaning(members: Any) -> Block:
     """Upper ends as odds of a guess."""
     rows = []
-    for name, ends in named:
+    for ends in members.all_rounds:
         at = ends.epsilon_delta
-        cells = (ends.shown("upper"), odds(*at), percent(*at))
-        rows.append((name, *cells))
-    head = (what, f"{WORDS[members.quantity]} <=", "odds to 1", "right in 100")
-    caption = ", ".join(["As a guess between two values of a user, at most", *after])
+        rows.append((ends.name, ends.shown("upper"), odds(*at), percent(*at)))
+    head = ("situation", f"{WORDS[members.quantity]} <=", "odds to 1", "right in 100")
+    caption = ", ".join(["As a guess between two values of a user, at most", *_after(members)])
     return table(caption, head, rows)
 
 
-def _figure(entry: Entry, level: int) -> list[Block | Figure]:
+def _figure(entry: Entry) -> list[Block | Figure]:
     if entry.drawing is None:
         return []
     caption = _CROWD_CAPTION if entry.certificate.crowd else _CAPTION
     ends = "; ".join(
-        f"{one.name}{f' of group {m.group}' if entry.certificate.crowd else ''}: "
+        f"{one.name}{m.of_group}: "
         f"{one.shown('lower')} <= {WORDS[one.quantity]} <= {one.shown('upper')}"
         for m in entry.certificate.members
         for one in m.one_round
     )
     over = "by group" if entry.certificate.crowd else "over n"
     words = f"Central {WORDS[entry.certificate.members[0].quantity]} {over}. {ends}"
-    return [heading("Figure", level), Figure(words, entry.drawing, caption, entry.picture)]
-
-
-# ------------------------------------------------------------------------------ the comparison
-
-
-def comparison(entries: Sequence[tuple[Any, str]]) -> Block:
-    """Upper ends side by side, and how every deployment stands.
-
-    Parameters
-    ----------
-    entries : sequence of (Certificate, str)
-        Each with the title of its row.
-    """
-    several = any(one.rounds > 1 for certificate, _ in entries for one in certificate.members)
-    rows = []
-    for certificate, title in entries:
-        verdict = verdict_of(certificate)
-        state = "not set" if verdict is None else verdict.title.lower()
-        for one in certificate.members:
-            found = {ends.name: ends for ends in one.all_rounds}
-            names = ("now", "minimum batch", one.failure.name)
-            ends = [found[x].shown("upper", digits=4) if x in found else "-" for x in names]
-            fixed = WORDS["delta" if one.quantity == "epsilon" else "epsilon"]
-            at = f"{fixed} {exact(one.at)}" + (f", {one.rounds:,} rounds" if one.rounds > 1 else "")
-            whose = f", group {one.group}" if certificate.crowd else ""
-            rows.append((f"{title}{whose}", at, *ends, state))
-    caption = "Comparison: upper ends" + (" after all rounds" if several else "")
-    head = ("deployment", "target", "now", "min. batch", "no shuffler", "limit")
-    return table(caption, head, rows, frozenset({0, 1, 5}))
-
-
-# ---------------------------------------------------------------------------------- of a crowd
-
-
-def _crowd_summary(groups: Sequence[Any]) -> list[Block]:
-    fixed = "delta" if groups[0].quantity == "epsilon" else "eps"
-    users = sum(one.users for one in groups)
-    start = (
-        f"The messages of {users:,} users in {len(groups)} groups are shuffled together. What "
-        "anybody who sees them, and nothing else of them, can learn about the data of any one "
-        f"user is bounded, at {fixed} = {groups[0].at!r}, by the user's group:"
-    )
-    said = [line(f"group {one.group}: ", strong(one.worst.bounded)) for one in groups]
-    least = max(groups, key=lambda one: one.worst.height)
-    epsilon, delta = least.worst.epsilon_delta
-    blocks: list[Block] = [paragraph(start), bullets(said)]
-    if epsilon is not None:
-        start = f"Least is promised to the members of group {least.group}. "
-        blocks.append(paragraph(start, _odds_words(least, epsilon, delta)))
-    return blocks
-
-
-def _crowd_table(groups: Sequence[Any]) -> Block:
-    word = WORDS[groups[0].quantity]
-    published = any(one.worst.differs for one in groups)
-    cells = ["lower", "upper", *(["published"] if published else [])]
-    more = ["published <="] if published else []
-    head = ("group", f"{word} >=", f"{word} <=", *more, "no shuffler <=", "upper by")
-    rows = []
-    for one in groups:
-        shown = [one.worst.shown(cell) for cell in cells]
-        alone = one.failure.shown("upper")
-        rows.append((f"{one.group}", *shown, alone, _by(one.worst)))
-    unit = ", nats" if word == "eps" else ""
-    caption = f"A member of a group among all groups{unit}"
-    return table(caption, head, rows, frozenset({0, len(head) - 1}))
-
-
-def _crowd_odds(groups: Sequence[Any]) -> Block:
-    return _meaning(groups[0], [(f"group {one.group}", one.worst) for one in groups], "group")
+    return [heading("Figure", 2), Figure(words, entry.drawing, caption, entry.picture)]

@@ -49,11 +49,11 @@ def assumptions(members: Any) -> list[str]:
     return [words for words in dict.fromkeys(said) if not (several and words == ONE_ROUND)]
 
 
-def checklist(words: Iterable[str], level: int) -> list[Block]:
+def checklist(words: Iterable[str]) -> list[Block]:
     """Assumptions as boxes to tick."""
     asked = "The numbers hold if all of these do. Nobody can compute them: tick, initial."
     return [
-        heading("Assumptions, to be checked", level),
+        heading("Assumptions, to be checked", 2),
         paragraph(asked),
         checks(words),
     ]
