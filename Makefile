@@ -97,8 +97,8 @@ demo: $(HAS_ALL)
 	  $(VENV)/bin/shuffledp account "$$file" --output $(OUT) --report $(OUT)/$$name.html > $(OUT)/$$name.txt; \
 	  sed '/^theorems/,$$d' $(OUT)/$$name.txt; \
 	done
-	@echo "==> shuffledp verify $(OUT)"
-	@$(VENV)/bin/shuffledp verify $(OUT)
+	@echo "==> shuffledp verify $(OUT)/*.certificate.json"
+	@$(VENV)/bin/shuffledp verify $(OUT)/*.certificate.json
 	@echo "==> To use the command shuffledp in this shell: . $(VENV)/bin/activate"
 
 # ------------------------------------------------------------------------------------- tests

@@ -1,6 +1,5 @@
-"""Audits in reports: on their own, and as a section of a deployment's."""
+"""Reports of audits."""
 
-import json
 import sys
 
 import pytest
@@ -75,19 +74,3 @@ def test_the_commands_own_report(tmp_path):
     options = ["--report", str(page), "--report", more, "--output", output]
     assert CliRunner().invoke(main, [*words, *options]).exit_code == 0
     assert "sha256" in page.read_text()
-    report = str(tmp_path / "r.md")
-    words = ["account", str(toml), "--output", str(tmp_path), "--report", report]
-    assert CliRunner().invoke(main, [*words, "--audit", output]).exit_code == 0
-    text = (tmp_path / "r.md").read_text()
-    assert "Audit of the program" in text
-    assert "another deployment file" not in text
-    assert "The program is refuted" not in text
-    # With the same file it has this file's messages.
-    table = json.loads((tmp_path / "a.json").read_text())
-    plan = AuditPlan(randomizer=CLAIMED, reports=200, alpha=1e-9, n=10**12, deltas=(1e-6,))
-    other = Saved({"program": audit(CLAIMED.randomize, plan)}, table["source"]).to_dict()
-    (tmp_path / "a.json").write_text(json.dumps(other))
-    found = CliRunner().invoke(main, [*words, "--audit", output])
-    assert found.exit_code == 2
-    assert "n = 1000000000000: wanted 40" in found.stderr
-    assert found.stderr.count("\n") == 1

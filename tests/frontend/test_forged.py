@@ -121,13 +121,6 @@ def scaled_values(c):
     said["value"] *= 0.9
 
 
-def basic_composition(c):
-    said = witness(c, rounds=True)
-    for key in ("dots", "values", "frees"):
-        said.pop(key, None)
-    said["basic"] = True
-
-
 def wider_dots_below(c):
     said = witness(c, LOWER, rounds=True)
     said["dots"] = [1.125 * e for e in said["dots"]]
@@ -248,7 +241,6 @@ CHANGES = {
     },
     "rounds, stolen": {
         "scaled values": scaled_values,
-        "basic composition": basic_composition,
         "wider dots below": wider_dots_below,
         "higher values below": lambda c: ends_below_moved(c, 1.05, 1.0),
         "lower values above": lambda c: ends_below_moved(c, 1.0, 0.99),

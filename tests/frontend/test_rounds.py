@@ -1,14 +1,12 @@
 """Rounds of a deployment: ends of the account beside those of ``compose``."""
 
-import mpmath
-import numpy as np
+import math
+
 import pytest
 
 import shuffledp as sd
 from frontend.parts import of_rounds
 from shuffledp.certificate import issue, to_dict
-from shuffledp.certificate.composed import basic as composed_basically
-from shuffledp.certificate.curves import Asked
 from shuffledp.deployment import account, load
 from shuffledp.deployment.files import parse
 from shuffledp.deployment.rounds import after_rounds
@@ -74,7 +72,7 @@ def test_the_sum_of_the_local_guarantees_is_an_upper_end():
     assert found.upper == 0.30000000000000004
 
 
-def test_a_mechanism_without_a_curve_has_basic_composition():
+def test_of_a_mechanism_without_a_published_curve_nothing_is_certified():
     table = {
         "title": "t",
         "population": {"users": 1000},
@@ -83,29 +81,6 @@ def test_a_mechanism_without_a_curve_has_basic_composition():
         "accounting": {"rounds": 4, "trust": "published", "rtol": 1e-3},
     }
     found = account(parse(table, where="f"))
-    one = sd.shuffle(sd.Gaussian(sigma=2.0), n=1, trust="published").epsilon(delta=2.5e-7)
     for name in ("now", "shuffler fails"):
-        composed = found.named(name, rounds=4).bound
-        assert composed.upper == pytest.approx(4 * one.upper, rel=2e-3)
-        assert composed.upper >= 4 * one.upper
-        assert "basic" in composed.upper_theorem.title
-
-
-@pytest.mark.parametrize("rounds", [2, 3, 7, 52, 1000, 10**6 + 3])
-def test_basic_composition_of_tiny_deltas_is_not_eased_by_rounding(rounds):
-    """delta/T in logarithms: far below one a difference rounds by more than any fixed slack."""
-    rng = np.random.default_rng(rounds)
-    for log_delta in -(10.0 ** rng.uniform(0.0, 9.0, 50)):
-        asked = []
-
-        class Kept:
-            def decide(self, one, kept=asked, *, upper):
-                assert upper
-                kept.append(one.target)
-                return "holds", ""
-
-        composed_basically(Kept(), rounds, Asked(1.0, (log_delta, log_delta)), upper=True)
-        with mpmath.workdps(40):
-            exact = mpmath.mpf(log_delta) - mpmath.log(rounds)
-            ((low, high),) = asked
-            assert low <= exact <= high
+        assert found.named(name, rounds=4).bound.upper == math.inf
+        assert found.named(name).bound.upper < math.inf

@@ -12,19 +12,16 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Report
-from shuffledp.certificate.curves import Answer, Asked, Way, compared
+from shuffledp.certificate.curves import Answer, Asked, Way, compared, share_of
 from shuffledp.certificate.model import Claim, Witness
 from shuffledp.certificate.widened import Target
 from shuffledp.deployment.setting import Setting
 from shuffledp.rounds import LossPair, stated_above, stated_below
 from shuffledp.rounds.total import Total
 
-__all__ = ["adds_up", "basic", "composed", "composed_again", "logs_of", "values_hold"]
+__all__ = ["adds_up", "composed", "composed_again", "logs_of", "values_hold"]
 
-# What log delta of one round at delta/T may be off by, relatively, in floats.
-_SLACK = 1e-12
 # Rounds are composed again to this relative width of delta, with so many bits more.
 _FINER, _MORE_BITS = 5e-5, 64
 
@@ -46,20 +43,6 @@ def adds_up(setting: Setting, claim: Claim, eps0: float | None) -> Answer:
     if Fraction(claimed) >= Fraction(eps0) * setting.rounds:
         return "holds", f"at least {times}"
     return "does not hold", f"less than {times}"
-
-
-def basic(way: Way, rounds: int, asked: Asked, *, upper: bool) -> Answer:
-    """One round at eps/T and delta/T from above; one round as it is from below."""
-    if not upper:
-        return way.decide(asked, upper=False)
-    low, high = asked.target
-    log = math.log(rounds)
-    # What is far below one rounds by more.
-    slack = _SLACK * (1.0 + abs(low) + abs(high))
-    share = max(math.nextafter(asked.epsilon / rounds, -math.inf), 0.0)
-    one = asked._replace(epsilon=share, target=(low - log - slack, high - log + slack))
-    verdict, how = way.decide(one, upper=True)
-    return verdict, f"one round at eps/{rounds}, delta/{rounds}: {how}"
 
 
 def composed(
@@ -97,7 +80,7 @@ def composed(
     if found[1] == -math.inf:
         return compared(found, at[1], upper=upper), f"{words}delta is exactly 0"
     middle = found[1] if found[0] == -math.inf else 0.5 * (found[0] + found[1])
-    return compared(found, at[1], upper=upper), words + apart("delta", middle, at[1][0])
+    return compared(found, at[1], upper=upper), words + share_of(middle, at[1][0])
 
 
 def composed_again(pair: LossPair, rounds: int, epsilon: float, *, swap: bool) -> Target:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from shuffledp.ball.record import Bits, Definition
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.local import log_local_delta
-from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.model import Witness
 from shuffledp.certificate.widened import Target
@@ -38,6 +37,7 @@ __all__ = [
     "from_above",
     "from_below",
     "one_data_set",
+    "share_of",
     "stolen",
 ]
 
@@ -105,7 +105,7 @@ class Way:
             verdict, found = _settled(bracket, asked, upper=upper)
             distance = found[1] if upper else -found[0]
             if not how or distance > closest or verdict != "holds":
-                closest, how = distance, f"{words}: {_distance(found, asked.target, upper=upper)}"
+                closest, how = distance, f"{words}: {share_of(found[upper], asked.target[0])}"
             if verdict == "does not hold":
                 return verdict, how
             worst = verdict if verdict == "undecided" else worst
@@ -140,9 +140,11 @@ def compared(bracket: Target, target: Target, *, upper: bool) -> Verdict:
     return "undecided"
 
 
-def _distance(bracket: Target, target: Target, *, upper: bool) -> str:
-    """How far a delta is from the one that is claimed."""
-    return apart("delta", bracket[1] if upper else bracket[0], target[0])
+def share_of(log_found: float, log_claimed: float) -> str:
+    """A delta as a multiple of the one that is claimed, of which logarithms are given."""
+    if log_claimed == -math.inf:
+        return "delta 0, as claimed" if log_found == -math.inf else "delta above 0"
+    return f"delta {math.exp(min(700.0, log_found - log_claimed)):.9g} times the claim"
 
 
 def from_above(log: float) -> Target:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from shuffledp.certificate.checks import SILENT, Check, Report, said
-from shuffledp.certificate.composed import adds_up, basic, composed, logs_of
+from shuffledp.certificate.composed import adds_up, composed, logs_of
 from shuffledp.certificate.curves import Answer, Asked
 from shuffledp.certificate.files import first_difference
 from shuffledp.certificate.grounds import LOCAL, grounds_of
@@ -100,17 +100,12 @@ def _decide(setting: Setting, claim: Claim, eps0: float | None, report: Report) 
         )
     if at is None:
         return "does not hold", "the order's distance from uniform alone costs more than is claimed"
-    if setting.rounds > 1 and witness.analysis == LOCAL and not witness.basic:
+    if setting.rounds > 1 and witness.analysis == LOCAL:
         return adds_up(setting, claim, eps0)
     way, upper = curve_of(setting, claim, witness), claim.end == "upper"
     if witness.dots is not None:
         return composed(setting, claim, witness, way, at, report)
-    asked = Asked(*at, swap=bool(witness.swap))
-    return (
-        basic(way, setting.rounds, asked, upper=upper)
-        if witness.basic
-        else way.decide(asked, upper=upper)
-    )
+    return way.decide(Asked(*at, swap=bool(witness.swap)), upper=upper)
 
 
 # --------------------------------------------------------------------------- beside the number
@@ -139,7 +134,7 @@ def _grounds_fault(setting: Setting, claim: Claim) -> str:
     if claim.value is None or witness is None:
         what = "number" if claim.value is None else "witness"
         return f"no {what} is given for an end that is not trivial"
-    wanted = grounds_of(setting, claim.end, witness.analysis, basic=bool(witness.basic))
+    wanted = grounds_of(setting, claim.end, witness.analysis)
     if wanted is None:
         name = setting.mechanism["name"]
         return f"a {claim.end} end of {name} cannot rest on {witness.analysis}"

@@ -57,7 +57,7 @@ class Grounds(NamedTuple):
         return tuple(getattr(words, "id", str(words)) for words in self.assumptions)
 
 
-def grounds_of(setting: Setting, end: str, analysis: str, *, basic: bool = False) -> Grounds | None:
+def grounds_of(setting: Setting, end: str, analysis: str) -> Grounds | None:
     """What an end rests on; None where the analysis gives the setting no such end.
 
     Parameters
@@ -68,8 +68,6 @@ def grounds_of(setting: Setting, end: str, analysis: str, *, basic: bool = False
         Which end.
     analysis : str
         What a witness names.
-    basic : bool
-        Whether all rounds follow from one by basic composition.
     """
     if setting.sums is not None:
         return _of_sums(setting.sums, end, analysis)
@@ -77,7 +75,7 @@ def grounds_of(setting: Setting, end: str, analysis: str, *, basic: bool = False
         return _of_crowd(setting, setting.crowd, end, analysis)
     found = _of_one(setting, end, analysis)
     if found is not None and setting.rounds > 1:
-        found = _of_rounds(setting, found, end, analysis, basic=basic)
+        found = _of_rounds(setting, found, end, analysis)
     if found is None:
         return None
     if setting.content.group and end == "upper":
@@ -111,18 +109,14 @@ def _of_one(setting: Setting, end: str, analysis: str) -> Grounds | None:
     return Grounds(found.theorem, found.assumptions if end == "upper" else ())
 
 
-def _of_rounds(
-    setting: Setting, one: Grounds, end: str, analysis: str, *, basic: bool
-) -> Grounds | None:
+def _of_rounds(setting: Setting, one: Grounds, end: str, analysis: str) -> Grounds | None:
     """After all rounds, from one."""
     rounds = say("rounds", f"{setting.rounds:,} rounds")
     if end == "lower":
         if analysis != "dataset":
             return None
-        return one if basic else Grounds(one.theorem.with_step(theorems.REPETITION), ())
+        return Grounds(one.theorem.with_step(theorems.REPETITION), ())
     words = [said for said in one.assumptions if said not in {ONE_ROUND, NO_SINGLE_PAIR}]
-    if basic:
-        return Grounds(one.theorem.with_step(theorems.BASIC), (*words, rounds))
     theorem = one.theorem
     if analysis == "label-stealing":
         # At each eps the least of both.

@@ -78,11 +78,13 @@ def _claim(setting: Setting, bound: Bound, end: Literal["upper", "lower"], trust
     if not upper and theorem and not theorem.serves(trust):
         # What trust="published" leaves out; the ends of a bound keep such a lower one.
         value, log = 0.0, None
+    if upper and theorem is None:
+        value, log = None, None
     nothing = value is None if upper else (value == 0.0 and log is None)
     witness = None if nothing or theorem is None else _witness(setting, end, bound.witness.get(end))
     grounds = None
     if witness is not None:
-        grounds = grounds_of(setting, end, witness.analysis, basic=bool(witness.basic))
+        grounds = grounds_of(setting, end, witness.analysis)
     width = _finite(bound.upper_width if upper else bound.lower_width)
     return Claim(
         group=setting.group,
@@ -107,8 +109,8 @@ def _witness(setting: Setting, end: str, found: Mapping[str, Any] | None) -> Wit
     """What the verifier needs to compute the end again, and nothing it does not look at."""
     if not found or "analysis" not in found:
         return None
-    analysis, basic = found["analysis"], bool(found.get("basic"))
-    keys = needs(setting, end, analysis, basic=basic)
+    analysis = found["analysis"]
+    keys = needs(setting, end, analysis)
     given = {key: found.get(key, _PLAIN.get(key)) for key in keys}
     if "free" in given:
         given["free"] = [_free(one) for one in given["free"]]

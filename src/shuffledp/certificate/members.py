@@ -163,7 +163,5 @@ class Members:
         if claim.nothing or claim.witness is None or claim.end == "lower":
             return ()
         setting = next(ends.setting for ends in self.ends if ends.setting.is_of(claim))
-        found = grounds_of(
-            setting, claim.end, claim.witness.analysis, basic=bool(claim.witness.basic)
-        )
+        found = grounds_of(setting, claim.end, claim.witness.analysis)
         return () if found is None else found.assumptions

@@ -102,8 +102,6 @@ class Witness(_Sparse):
     frees : list
         Of ``values`` by label stealing: each one's free numbers, or null where the blanket's bound,
         of a family the clone's, is enough.
-    basic : bool
-        eps/rounds and delta/rounds hold for one round, or one round alone loses that much.
     """
 
     analysis: Literal[
@@ -136,7 +134,6 @@ class Witness(_Sparse):
     values: _Values | None = None
     ends: Annotated[list[tuple[_Values, _Values]], Field(min_length=1, max_length=2)] | None = None
     frees: Annotated[list[_Free | None], Field(min_length=2, max_length=_MOST_STOLEN)] | None = None
-    basic: Literal[True] | None = None
 
 
 class Claim(Strict):

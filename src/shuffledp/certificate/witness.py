@@ -37,7 +37,7 @@ _NAMES = ("alpha", "smoothing", "step", "share", "join")
 _CROWD_NAMES = ("alpha", "smoothing", "gain", "loss", "theta", "shares")
 
 
-def needs(setting: Setting, end: str, analysis: str, *, basic: bool = False) -> set[str]:
+def needs(setting: Setting, end: str, analysis: str) -> set[str]:
     """The keys of a witness beside its analysis.
 
     Parameters
@@ -48,15 +48,12 @@ def needs(setting: Setting, end: str, analysis: str, *, basic: bool = False) -> 
         Which end.
     analysis : str
         What the witness names.
-    basic : bool
-        Whether all rounds follow from one by basic composition.
     """
     if setting.sums is not None:
         return _of_sums(setting.sums.changed > 1, end, analysis)
     if analysis in _CROWD:
         return _CROWD[analysis]
-    values = setting.rounds > 1 and not basic
-    found = {"basic"} if setting.rounds > 1 and basic else set[str]()
+    values, found = setting.rounds > 1, set[str]()
     if analysis == DATASET:
         found |= {"x0", "x1", "swap"} | (set() if setting.protocol else {"x2"})
         found |= {"member"} if setting.mechanism["name"] == GENERIC else set()
@@ -82,7 +79,7 @@ def _of_sums(several: bool, end: str, analysis: str) -> set[str]:  # noqa: FBT00
 
 def witness_fault(setting: Setting, claim: Claim, witness: Witness) -> str:
     """What is wrong with how a witness is written; empty if nothing is."""
-    wanted = needs(setting, claim.end, witness.analysis, basic=bool(witness.basic))
+    wanted = needs(setting, claim.end, witness.analysis)
     given = {key for key in Witness.model_fields if getattr(witness, key) is not None}
     for key in sorted((given - {"analysis"}) ^ wanted):
         return f"witness.{key}: wanted {'some' if key in wanted else 'none'}"

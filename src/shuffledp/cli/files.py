@@ -13,8 +13,6 @@ import click
 from shuffledp.cli import report
 from shuffledp.cli.progress import progress, teller
 from shuffledp.cli.review import (
-    audit_option,
-    audits_of,
     beside,
     check_reports,
     no_warn_option,
@@ -51,7 +49,6 @@ HOLDS, FAILS, UNDECIDED = 0, 1, 3
 )
 @report_option
 @verify_option
-@audit_option
 @no_warn_option
 @click.pass_context
 def account(
@@ -62,7 +59,6 @@ def account(
     as_json: bool,
     reports: tuple[str, ...],
     verified: bool,
-    audits: tuple[str, ...],
     no_warn: tuple[str, ...],
 ) -> None:
     """Account for one deployment.
@@ -102,8 +98,6 @@ def account(
     A file with tables [[group]], each with users and randomizer, in place of [population] and
     [randomizer] is a crowd: all of it says what each group's members get.
     """  # noqa: D301
-    if audits and not reports:
-        raise ParameterError("audit: wanted --report beside it, which has the audit as a section")
     from shuffledp.deployment import load
 
     off = silenced(no_warn)
@@ -111,18 +105,17 @@ def account(
     # A curve takes longer than all the rest: Markdown has a picture where one is written.
     draw = plot is not None or any(path.lower().endswith((".html", ".htm")) for path in reports)
     source = load(file, sums=True, widened=True, groups=True)
-    audited = audits_of(audits, source)
     place = None
     if output is not None or not as_json:
         place = Path(output or ".") / _named(source)
         _make(place.parent)
     outputs = [("output", place and str(place)), ("plot", plot)]
     outputs += [("report", path) for path in reports]
-    with files_written(outputs, inputs=[file, *audits]) as held:
+    with files_written(outputs, inputs=[file]) as held:
         with progress("accounting") as status:
             tell = teller(status, source.stem)
             done = _account_for(source, draw=draw, verified=verified, off=off, tell=tell)
-        entry = replace(done.illustrated() if reports else done.entry, audited=audited)
+        entry = done.illustrated() if reports else done.entry
         if place is not None:
             held.write(place, done.text)
         if plot is not None:

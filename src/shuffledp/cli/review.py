@@ -11,12 +11,10 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.auditing import messages_of
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.review import (
     BY_DEFAULT,
     NAMES,
-    Audited,
     Caution,
     audit_report,
     cautions,
@@ -51,13 +49,6 @@ verify_option = click.option(
     "verified",
     is_flag=True,
     help="Verify the certificates too; the report has the verdict, the exit status is verify's.",
-)
-audit_option = click.option(
-    "--audit",
-    "audits",
-    multiple=True,
-    metavar="FILE.json",
-    help="With --report: an audit of the program, from `shuffledp audit --output`.",
 )
 no_warn_option = click.option(
     "--no-warn",
@@ -112,47 +103,6 @@ def report_text(path: str, entry: Any) -> str:
 def audit_text(path: str, saved: Any) -> str:
     """An audit as a report of its own."""
     return _WRITERS[Path(path).suffix.lower()](audit_report(saved, date=_today()))
-
-
-def audits_of(paths: Sequence[str], source: Any) -> list[Audited]:
-    """Audits of a deployment's mechanism.
-
-    Raises
-    ------
-    ParameterError
-        If a file is no audit, or none of this deployment's mechanism.
-    """
-    from shuffledp.audit import read_saved
-
-    found = []
-    for path in paths:
-        saved = read_saved(path)
-        digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-        made_with = saved.source.get("deployment")
-        whole = isinstance(made_with, dict) and made_with.get("sha256") == source.sha256
-        if source.deployment.group or not _same_mechanism(saved, source.deployment, whole=whole):
-            raise rejected("audit", path, "an audit of the deployment that is reported on")
-        n, own = _lifted(saved), messages_of(source.deployment)
-        if whole and n not in (None, own):
-            words = "no n" if own is None else f"{own:,}, the messages of {source.stem!r}"
-            raise rejected(f"audit {path!r}: n", n, words)
-        found.append(Audited(saved, Path(path).name, digest, whole, n in (None, own)))
-    return found
-
-
-def _same_mechanism(saved: Any, deployment: Any, *, whole: bool) -> bool:
-    """Whether an audit is of this mechanism; of a shuffler alone: made with the whole file."""
-    from shuffledp.accounts.sources import source_from_dict
-
-    program = saved.parts.get("program")
-    if program is None or program.plan.randomizer is None:
-        return whole
-    return program.plan.randomizer == source_from_dict(deployment.randomizer)
-
-
-def _lifted(saved: Any) -> int | None:
-    """Messages of the shuffle that an audit's bounds are lifted to."""
-    return saved.parts["program"].plan.n if "program" in saved.parts else None
 
 
 def sha256(text: str) -> str:

@@ -11,14 +11,12 @@ from typing import Any
 from shuffledp import theorems
 from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.seen import Quantity
-from shuffledp.amplification.words import ONE_ROUND
-from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.bound import Bound
 from shuffledp.bounds.stealing_cases import cases_of
 from shuffledp.errors import NotCertified
 from shuffledp.laws.sources import Family, settled_others
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Round, StatedRound, compose, direction, stated
-from shuffledp.statements import say
 
 # The lowest log delta that dots are placed for.
 _LOWEST = -560.0
@@ -49,7 +47,7 @@ def after_rounds(one: Messages, *, rounds: int, quantity: Quantity, value: float
     -------
     Bound
         Its witness holds one round's values at dots, from which both ends follow.
-        Where one round has no curve, the upper end is that of basic composition.
+        Nothing is certified where one round has no curve.
     """
     # What a certificate's reader recomputes value by value.
     if _quick_to_read(one):
@@ -58,7 +56,7 @@ def after_rounds(one: Messages, *, rounds: int, quantity: Quantity, value: float
     try:
         part = one.as_round(sharper=False)
     except NotCertified:
-        return _basic(one, rounds, quantity, value)
+        return _nothing(one, rounds, quantity, value)
     return _composed(part, rounds, quantity, value)
 
 
@@ -125,40 +123,14 @@ def _times(rounds: int, eps0: float) -> float:
     )
 
 
-def _basic(one: Messages, rounds: int, quantity: Quantity, value: float) -> Bound:
-    """Basic composition: T times eps at delta/T; one round alone from below."""
-    at = {"n": one.n, "rounds": rounds}
-    found = one.bound(quantity, value / rounds * (1.0 - 1e-15), closing=False)
-    low = one.bound(quantity, value, closing=False)
-    if quantity == "epsilon":
-        ends = low.lower, min(rounds * found.upper * (1.0 + 1e-15), rounds * one.eps0)
-        logs = (None, None)
-        at["delta"] = value  # type: ignore[assignment]
-    else:
-        logs = low.log_lower, min((found.log_upper or 0.0) + math.log(rounds) * (1 + 1e-15), 0.0)
-        ends = delta_from_log(-math.inf if logs[0] is None else logs[0], logs[1])
-        at["epsilon"] = value  # type: ignore[assignment]
-    theorem = found.upper_theorem
-    upper = dict(found.witness.get("upper", {})) | {"basic": True}
+def _nothing(one: Messages, rounds: int, quantity: Quantity, value: float) -> Bound:
+    """No end: of trust in published theorems alone, some mechanisms have no curve of one round."""
+    delta = quantity == "delta"
     return Bound(
         quantity=quantity,
         relation=one.relation,
-        lower=min(ends),
-        upper=ends[1],
-        at=at,
-        lower_theorem=low.lower_theorem,
-        upper_theorem=None if theorem is None else _with_basic(theorem),
-        assumptions=(
-            *(words for words in found.assumptions if words != ONE_ROUND),
-            say("rounds", f"{rounds:,} rounds"),
-        ),
-        log_lower=logs[0],
-        log_upper=logs[1],
-        lower_width=low.lower_width,
-        upper_width=found.upper_width,
-        witness={"upper": upper, "lower": dict(low.witness.get("lower", {})) | {"basic": True}},
+        lower=0.0,
+        upper=1.0 if delta else math.inf,
+        at={"n": one.n, "rounds": rounds, "epsilon" if delta else "delta": value},
+        log_upper=0.0 if delta else None,
     )
-
-
-def _with_basic(theorem: Theorem) -> Theorem:
-    return theorem.with_step(theorems.BASIC)

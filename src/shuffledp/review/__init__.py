@@ -6,7 +6,7 @@ the command line, and a verdict is only one that the verifier gave.
 
 from __future__ import annotations
 
-from shuffledp.review.audits import Audited, audit_report
+from shuffledp.review.audits import audit_report
 from shuffledp.review.cautions import BY_DEFAULT, NAMES, Caution, cautions, check_names, verdict_of
 from shuffledp.review.content import report, summary
 from shuffledp.review.entry import Entry
@@ -18,7 +18,6 @@ from shuffledp.review.verdict import judged
 __all__ = [
     "BY_DEFAULT",
     "NAMES",
-    "Audited",
     "Caution",
     "Entry",
     "audit_report",

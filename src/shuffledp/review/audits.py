@@ -1,4 +1,4 @@
-"""What an audit says, for a reader: a report of its own, or a section of a deployment's.
+"""What an audit says, for a reader.
 
 Whatever it is shown in, it is a confidence statement about a program and never a certified end: a
 program is refuted, or it is not refuted, and nothing else.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.review.markdown import (
@@ -27,8 +26,6 @@ from shuffledp.values.described import shown
 
 # Refuted hypotheses that are shown; the file has all.
 _MOST = 12
-# A bound of another batch than what is read about.
-_CENTRAL = "eps after shuffling"
 _TITLES = {
     "program": "One report",
     "shuffler": "The shuffler",
@@ -44,35 +41,12 @@ _NOT_CHECKED = (
 )
 
 
-@dataclass(frozen=True)
-class Audited:
-    """A saved audit beside the deployment that it is of.
-
-    Attributes
-    ----------
-    saved : Saved
-        The audit, as its file says it.
-    file, sha256 : str
-        Where it was read.
-    of_this_file : bool
-        Whether it was made with the same deployment file, byte for byte.
-    same_messages : bool
-        Whether its bounds after shuffling, if it has some, are of this deployment's messages.
-    """
-
-    saved: Any
-    file: str
-    sha256: str
-    of_this_file: bool
-    same_messages: bool = True
-
-
 def audit_report(saved: Any, *, date: str | None = None) -> Document:
     """An audit as a document of its own."""
     program = saved.parts.get("program")
     declared = None if program is None else program.plan.randomizer
     title = "Audit" if declared is None else f"Audit of {declared!r}"
-    blocks: list[Block] = [heading(title, 1), *audit_blocks(saved, 2)]
+    blocks: list[Block] = [heading(title, 1), *_blocks(saved)]
     where = [line(f"Written on {date}.")] if date else []
     where += [line(f"{key}: ", code(_source(value))) for key, value in saved.source.items()]
     if where:
@@ -80,37 +54,8 @@ def audit_report(saved: Any, *, date: str | None = None) -> Document:
     return Document(title, blocks)
 
 
-def audited_verdict(audited: Sequence[Audited]) -> list[Block]:
-    """A refuted program at the top of its deployment's report: what follows is not of it."""
-    if all(found.saved.verdict != "refuted" for found in audited):
-        return []
-    words = (
-        " An audit refutes that what runs is what this report is about; see the audit below. The "
-        "numbers are of the declared mechanism, and hold for it alone."
-    )
-    return [status("missed", strong("The program is refuted."), words)]
-
-
-def audited_section(found: Audited) -> list[Block]:
-    """An audit as a section of a deployment's report."""
-    own = audit_blocks(found.saved, 3, lifted=found.same_messages)
-    blocks = [heading("Audit of the program", 2), *own]
-    words = [line("Read from ", code(found.file), f", sha256 {found.sha256}.")]
-    if not found.of_this_file:
-        words.append(
-            line(
-                strong("Made with another deployment file"),
-                " that declares the same mechanism: the batch above may be another one.",
-            )
-        )
-    return [*blocks, bullets(words)]
-
-
-def audit_blocks(saved: Any, level: int, *, lifted: bool = True) -> list[Block]:
-    """Verdict, every part, and what they rest on.
-
-    Bounds after shuffling are left out where they are of another batch than what is read about.
-    """
+def _blocks(saved: Any) -> list[Block]:
+    """Verdict, every part, and what they rest on."""
     kind = "missed" if saved.verdict == "refuted" else "none"
     levels = math.fsum(part.alpha for part in saved.parts.values())
     words = f" at level {levels:.6g}, all parts together."
@@ -118,28 +63,21 @@ def audit_blocks(saved: Any, level: int, *, lifted: bool = True) -> list[Block]:
         words += " That does not show that the program is private: no number of reports can."
     blocks: list[Block] = [status(kind, strong(_capital(saved.verdict)), words)]
     for name, part in saved.parts.items():
-        blocks += [heading(_TITLES[name], level), *_of(part, lifted=lifted)]
+        blocks += [heading(_TITLES[name], 2), *_of(part)]
     rests_on = (*_ASSUMPTIONS, _NOT_CHECKED) if saved.is_read else _ASSUMPTIONS
-    return [*blocks, heading("What this rests on", level), bullets(rests_on)]
+    return [*blocks, heading("What this rests on", 2), bullets(rests_on)]
 
 
-def _of(part: Any, *, lifted: bool) -> list[Block]:
+def _of(part: Any) -> list[Block]:
     """One part: how much was looked at, what is refuted, its bounds, and what else it says."""
     words = f" at level {part.alpha:.6g}: {part.sample}, {len(part.findings)} hypotheses."
     blocks: list[Block] = [paragraph(strong(part.verdict), words)]
     if part.refutations:
         blocks.append(_refutations(part.refutations))
-    bounds = [bound for bound in part.bounds if lifted or bound.quantity != _CENTRAL]
-    if bounds:
-        blocks.append(_bounds(bounds, 1.0 - part.alpha))
+    if part.bounds:
+        blocks.append(_bounds(part.bounds, 1.0 - part.alpha))
     said = [_found(finding) for finding in part.findings if finding.detectable is not None]
-    if len(bounds) < len(part.bounds):
-        said.append(
-            "The bounds after shuffling are of other messages than this deployment's: they are "
-            "left out here."
-        )
-    else:
-        said += part.said
+    said += part.said
     return [*blocks, *([bullets(said)] if said else [])]
 
 

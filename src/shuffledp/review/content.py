@@ -11,7 +11,6 @@ from typing import Any
 
 from shuffledp.bound import outward, width_words
 from shuffledp.certificate.members import WORDS, Ends
-from shuffledp.review.audits import audited_section, audited_verdict
 from shuffledp.review.cautions import verdict_of
 from shuffledp.review.entry import Entry, joined
 from shuffledp.review.glossary import TERMS
@@ -65,7 +64,6 @@ def report(entry: Entry, *, date: str) -> Document:
     quantity = certificate.deployment.content.target.quantity
     blocks: list[Block | Figure] = [heading(title, 1)]
     blocks += _target_status(verdict_of(certificate), quantity)
-    blocks += audited_verdict(entry.audited)
     for one, label in zip(everybody, entry.labels, strict=True):
         blocks += [*_whose(one, label), *_summary(one)]
     blocks += [*_warnings(entry), heading("What is certified", 2)]
@@ -76,7 +74,6 @@ def report(entry: Entry, *, date: str) -> Document:
     blocks += checklist(words)
     blocks += [heading("Theorems", 2), theorems(statements(everybody))]
     blocks += [heading("Verification", 2), *verification(entry)]
-    blocks += [block for found in entry.audited for block in audited_section(found)]
     blocks += [
         heading("Where this comes from", 2),
         sources(entry, date),

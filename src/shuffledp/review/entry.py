@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.certificate.checks import Checks
-from shuffledp.review.audits import Audited
 from shuffledp.review.cautions import Caution
 
 
@@ -35,8 +34,6 @@ class Entry:
         Where the figure lies as a file of its own, seen from the report.
     verified : Checks, optional
         What the verifier said, if it was asked.
-    audited : tuple of Audited
-        Audits of the program that runs.
     """
 
     certificate: Any
@@ -48,7 +45,6 @@ class Entry:
     drawing: bytes | None = None
     picture: str | None = None
     verified: Checks | None = None
-    audited: Sequence[Audited] = ()
 
     @property
     def title(self) -> str:
