@@ -217,19 +217,13 @@ def log_reached(counts: Floats, groups: Groups) -> Floats:
 def _integral(target: Floats, tilt: Floats, reach: Floats, nodes: int, groups: Groups) -> Floats:
     """The trapezoidal sum, without e^(K(s) - s c) and e^(-|s|/2)."""
     t = reach[:, None] * (np.arange(nodes + 1) / nodes)
-    size, angle = np.zeros(t.shape), -target[:, None] * t
+    log = -1j * target[:, None] * t
     for trials, law in groups:
-        more = law.turned(tilt[:, None], t)
-        size += trials[:, None] * more[0]
-        angle += trials[:, None] * more[1]
-    # 1/(2 sinh((s + it)/2)) without e^(|s|/2), which joins the level.
-    grown, shrunk = 1.0, np.exp(-np.abs(tilt)[:, None])
-    real = np.cos(0.5 * t) * (grown - shrunk)
-    imaginary = np.sin(0.5 * t) * (grown + shrunk)
+        log += trials[:, None] * law.turned(tilt[:, None], t)
+    # 2 sinh((|s| + it)/2) without e^(|s|/2), which joins the level.
+    pole = np.exp(0.5j * t) - np.exp(-np.abs(tilt)[:, None] - 0.5j * t)
     # Of the conjugate where s < 0, and of the other sign: then the integral is 1 - P.
-    turn = np.sign(tilt)[:, None]
-    norm = real * real + imaginary * imaginary
-    part = np.exp(size) * (np.cos(angle) * real + np.sin(angle) * imaginary * turn) / norm
+    part = (np.exp(log) / np.where(tilt[:, None] < 0.0, pole.conj(), pole)).real
     part[:, [0, -1]] *= 0.5
     return np.maximum(part.sum(axis=1), 0.0) * (reach / nodes / np.pi)
 

@@ -1,7 +1,7 @@
 """Laws of what a count is a sum of: one message's part, and an aggregator's noise.
 
 With K(s) = log E e^(s X), each law gives K, K' and K'' at a real s (``cumulants``), and
-E e^((s + it) X)/E e^(s X) (``turned``): all that contour integration needs of it.
+log of E e^((s + it) X)/E e^(s X) (``turned``): all that contour integration needs of it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.floating[Any]]
+Complex = npt.NDArray[np.complexfloating[Any, Any]]
 
 # Tilts are searched up to here: e^1500 is above every ratio of two floats, 2^2098 = e^1454.
 _LARGEST_TILT = 1500.0
 # Standard deviations of Gaussian noise that are summed: e^-(9^2/2) = 1e-18 is left out.
 _WIDE = 9.0
-# Below this scale noise is summed over its values, else over the images of Poisson's formula: 23
-# values, or 7 images, are all that is not left out.
-_NARROW = 1.0
+# From this scale on a sum over the whole numbers is the integral to e^-(3^2 pi^2/2) = 5e-20, by
+# Poisson's formula: discrete Gaussian noise has the cumulants of a normal law.
+_NORMAL = 3.0
+# In place of a transform that is 0, so that its log is a number.
+_NOTHING = 1e-300
 
 
 @dataclass(frozen=True)
@@ -44,16 +47,6 @@ class Step:
         return Step(self.down, self.stay, self.up)
 
     @property
-    def mean(self) -> float:
-        """Its mean."""
-        return self.up - self.down
-
-    @property
-    def variance(self) -> float:
-        """Its variance: nothing cancels."""
-        return self.up * self.stay + self.down * self.stay + 4.0 * self.up * self.down
-
-    @property
     def events(self) -> float:
         """The probability that it is not 0."""
         return self.up + self.down
@@ -65,6 +58,16 @@ class Step:
         return possible[0], possible[-1]
 
     @property
+    def mean(self) -> float:
+        """Its mean."""
+        return self.up - self.down
+
+    @property
+    def variance(self) -> float:
+        """Its variance: nothing cancels."""
+        return self.up * self.stay + self.down * self.stay + 4.0 * self.up * self.down
+
+    @property
     def most_tilt(self) -> float:
         """No limit but that of floats."""
         return _LARGEST_TILT
@@ -74,16 +77,11 @@ class Step:
         level, (down, stay, up) = self._tilted(tilt)
         return level, up - down, up * stay + down * stay + 4.0 * up * down
 
-    def turned(self, tilt: Floats, t: Floats) -> tuple[Floats, Floats]:
-        """Small ones to their own precision."""
+    def turned(self, tilt: Floats, t: Floats) -> Complex:
+        """log(1 + up (e^it - 1) + down (e^-it - 1)), with the tilted probabilities."""
         _, (down, _, up) = self._tilted(tilt)
-        x = -(up + down) * 2.0 * np.sin(0.5 * t) ** 2
-        y = (up - down) * np.sin(t)
-        change = x * (2.0 + x) + y * y
-        near = change > -0.5
-        far = np.log(np.maximum((1.0 + x) ** 2 + y * y, 1e-300))
-        log = 0.5 * np.where(near, np.log1p(np.where(near, change, 0.0)), far)
-        return log, np.arctan2(y, 1.0 + x)
+        change = -2.0 * np.sin(0.5 * t) ** 2 * (up + down) + 1j * np.sin(t) * (up - down)
+        return np.log1p(np.where(np.abs(1.0 + change) < _NOTHING, _NOTHING - 1.0, change))
 
     def _tilted(self, tilt: Floats) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
         """K, and the probabilities of -1, 0 and 1 in proportion to e^(s step)."""
@@ -157,21 +155,21 @@ class IntegerNoise:
             variance += u / rest**2
         return level, mean, variance
 
-    def turned(self, tilt: Floats, t: Floats) -> tuple[Floats, Floats]:
-        """Laplace: (1 - u)(1 - v)/((1 - u e^it)(1 - v e^-it)), u = q e^s, v = q e^-s."""
-        if self.kind == "discrete-gaussian":
-            found = self._images(tilt, t) / self._images(tilt, np.zeros_like(t[:, :1]))
-            return np.log(np.maximum(np.abs(found), 1e-300)), np.angle(found)
-        log, angle = np.zeros(t.shape), np.zeros(t.shape)
-        for sign in (1.0, -1.0):
-            u, rest = (
-                np.exp(sign * tilt - 1.0 / self.scale),
-                -np.expm1(sign * tilt - 1.0 / self.scale),
+    def turned(self, tilt: Floats, t: Floats) -> Complex:
+        """Laplace: the log of (1 - e^u)(1 - e^v)/((1 - e^(u + it))(1 - e^(v - it))).
+
+        u = s - 1/scale and v = -s - 1/scale.
+        """
+        if self.kind == "discrete-laplace":
+            u, v = (sign * tilt - 1.0 / self.scale for sign in (1.0, -1.0))
+            return -np.log1p(np.exp(u) / np.expm1(u) * np.expm1(1j * t)) - np.log1p(
+                np.exp(v) / np.expm1(v) * np.expm1(-1j * t)
             )
-            turn = 2.0 * np.sin(0.5 * t) ** 2
-            log -= 0.5 * np.log1p(2.0 * turn * u / rest**2)
-            angle += sign * np.arctan2(u * np.sin(t), rest + u * turn)
-        return log, angle
+        if self.scale >= _NORMAL:
+            return self.scale**2 * (1j * t * tilt - 0.5 * t * t)
+        middle, values, mass = self._around(tilt)
+        total = sum(mass[..., j] * np.exp(1j * t * z) for j, z in enumerate(values))
+        return np.log(np.where(np.abs(total) < _NOTHING, _NOTHING, total)) + 1j * t * middle
 
     def beyond(self, tail: float) -> int:
         """The least z >= 0 with P(Z > z) <= tail."""
@@ -182,39 +180,28 @@ class IntegerNoise:
         return int(np.searchsorted(-after, -tail))
 
     def _gaussian(self, tilt: Floats) -> tuple[Floats, Floats, Floats]:
-        """Sums over the whole numbers around scale^2 s, where the tilted law has its middle."""
+        square = self.scale**2
+        level = 0.5 * square * tilt**2
+        if self.scale >= _NORMAL:
+            return level, square * tilt, np.full(tilt.shape, square)
+        middle, z, mass = self._around(tilt)
+        # sum of e^(-(x - scale^2 s)^2/(2 scale^2)) over whole x, here and at s = 0.
+        heights = (
+            np.exp(-0.5 * (z + off) ** 2 / square).sum(axis=-1)
+            for off in ((middle - square * tilt)[..., None], 0.0)
+        )
+        here, none = heights
+        mean = mass @ z
+        return level + np.log(here / none), middle + mean, mass @ (z * z) - mean**2
+
+    def _around(self, tilt: Floats) -> tuple[Floats, Floats, Floats]:
+        """The middle of the tilted law, whole numbers around it, and their probabilities."""
         square = self.scale**2
         middle = np.rint(square * tilt)
         reach = math.ceil(_WIDE * self.scale) + 2
         z = np.arange(-reach, reach + 1.0)
-        # (z - scale^2 s)^2 about the middle, less the part that all have in common.
-        off = middle - square * tilt
-        mass = np.exp(-0.5 * (z + off[:, None]) ** 2 / square)
-        whole = mass.sum(axis=1)
-        mean = mass @ z / whole
-        variance = mass @ (z * z) / whole - mean**2
-        none = np.exp(-0.5 * z * z / square).sum()
-        return 0.5 * square * tilt**2 + np.log(whole / none), middle + mean, variance
-
-    def _images(self, tilt: Floats, t: Floats) -> npt.NDArray[np.complexfloating[Any, Any]]:
-        """E e^((s + it) X), but for a factor that does not depend on t.
-
-        It is the sum over k of exp(-scale^2 r^2/2 + i scale^2 s r), r = t + 2 pi k: few terms for
-        wide noise; for narrow noise few values of the noise are not left out.
-        """
-        square, middle = self.scale**2, self.scale**2 * tilt
-        total = np.zeros(t.shape, dtype=complex)
-        if self.scale < _NARROW:
-            reach = math.ceil(_WIDE * self.scale) + 2
-            for z in range(-reach, reach + 1):
-                at = np.rint(middle) + z
-                total += np.exp(-0.5 * (at - middle) ** 2 / square + 1j * t * at)
-            return total
-        most = math.ceil(_WIDE / (2.0 * math.pi * self.scale)) + 1
-        for k in range(-most, most + 1):
-            r = t + 2.0 * math.pi * k
-            total += np.exp(-0.5 * square * r * r + 1j * middle * r)
-        return total
+        mass = np.exp(-0.5 * (z + (middle - square * tilt)[..., None]) ** 2 / square)
+        return middle, z, mass / mass.sum(axis=-1, keepdims=True)
 
 
 Law = Step | IntegerNoise
