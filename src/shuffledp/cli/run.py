@@ -122,7 +122,6 @@ def run(
       domain = ["ATL", "BOS", "..."]   # public, not read off the data
       nulls = "drop"                   # or "refuse", "category"
       outside = "category"             # or "refuse", "drop"; "clip" for numbers
-      type = "text"                    # or "integer", "number": what values are read as
 
     \b
     By mechanism, also:

@@ -51,12 +51,6 @@ class _Column(Table):
         default="refuse", description="values outside the domain: the same, or clip for numbers"
     )
 
-    type: Literal["text", "integer", "number"] | None = Field(
-        default=None,
-        description="what values are read as, where they are stored as something else: text of "
-        "whole numbers, booleans and dates; numbers of text",
-    )
-
     def item_count(self) -> int:
         """How many items reports are about, those for missing and other values included."""
         more = (self.nulls == "category") + (self.outside == "category")
@@ -64,7 +58,7 @@ class _Column(Table):
 
     def settings(self) -> dict[str, Any]:
         """Arguments of ``protocol.Column`` that the file gives."""
-        given = {"nulls": self.nulls, "outside": self.outside, "type": self.type}
+        given = {"nulls": self.nulls, "outside": self.outside}
         return given | {"domain": None if self.domain is None else tuple(self.domain)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,21 +15,7 @@ from shuffledp import _check
 from shuffledp.deployment.data import checked_items
 from shuffledp.deployment.mechanisms import size_of
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.protocol.casts import (
-    REAL,
-    TEXT,
-    TYPES,
-    WHOLE,
-    Kind,
-    as_int64,
-    cast,
-    domain_as,
-    in_words,
-    is_number,
-    is_text,
-    pc,
-    spelled_nan,
-)
+from shuffledp.protocol.casts import missing, numbers, pc, texts, whole_numbers
 from shuffledp.protocol.heavy import PrefixTree, Spelling
 from shuffledp.randomizers import Joint
 from shuffledp.randomizers.frequency import FrequencyRandomizer
@@ -118,11 +104,6 @@ class Column:
     alphabet, length : str and int, optional
         An open domain too: text of so many letters of the alphabet, for the mechanism of a
         ``PrefixTree``, which finds the most frequent ones. Other text counts as outside.
-    type : {"text", "integer", "number"}, optional
-        What values are made into before they are matched, where they are stored as something else:
-        text of whole numbers, of booleans ("true", "false"), of dates ("2024-01-31") and of times
-        ("2024-01-31T12:30:00"); whole numbers and numbers of text, and of dates and times, which
-        are seconds since 1970 then. The domain's items are read as the same.
     show_values : bool
         Name the first value that is refused in the error. Messages end up in logs: by default they
         say the row only.
@@ -135,7 +116,6 @@ class Column:
     hashed: bool = False
     alphabet: str | None = None
     length: int = 0
-    type: Kind | None = None
     show_values: bool = False
 
     def __post_init__(self) -> None:
@@ -149,11 +129,8 @@ class Column:
             self._check_spelling()
         elif self.length:
             raise ParameterError(f"length = {self.length!r}: wanted an alphabet too")
-        if self.type is not None:
-            _check.choice("type", self.type, TYPES)
         if self.domain is not None:
-            domain = domain_as(self.domain, self.type)
-            object.__setattr__(self, "domain", checked_items("domain", domain))
+            object.__setattr__(self, "domain", checked_items("domain", self.domain))
             self._check_own_items()
         elif "category" in (self.nulls, self.outside):
             raise ParameterError("domain is missing: nulls or outside = 'category' wanted items")
@@ -217,16 +194,6 @@ class Column:
             found |= {"alphabet": self.alphabet, "length": self.length}
         return found | ({"hashed": True} if self.hashed else {})
 
-    def of_text(self) -> Column:
-        """The same for a table in which everything is text: read as what is wanted of it."""
-        if self.type is not None:
-            return self
-        if self.domain is not None:
-            kind: Kind = TEXT if isinstance(self.domain[0], str) else WHOLE
-        else:
-            kind = TEXT if self.hashed or self.spelling is not None else REAL
-        return replace(self, type=kind)
-
     def encode(
         self, rows: pa.Array | pa.ChunkedArray, randomizer: Any, *, before: int | None = 0
     ) -> Encoded:
@@ -269,51 +236,52 @@ class Column:
             rows = rows.dictionary_decode()
         if rows.type == pa.string_view():
             rows = rows.cast(pa.large_string())
-        values, missing, outside, wanted = self._read(rows, randomizer)
+        values, gone, outside, wanted = self._read(rows, randomizer)
         for policy, bad, words in (
-            (self.nulls, missing, _EVERY_ROW),
+            (self.nulls, gone, _EVERY_ROW),
             (self.outside, outside, wanted),
         ):
             if policy in {"refuse", "clip"} and bool(bad.any()):
                 raise RefusedRow(bad, rows, words)
         own = len(self.domain or ())
         if self.nulls == "category":
-            values, missing = np.where(missing, own, values), np.zeros_like(missing)
+            values, gone = np.where(gone, own, values), np.zeros_like(gone)
             own += 1
         if self.outside == "category":
             values, outside = np.where(outside, own, values), np.zeros_like(outside)
-        return Placed(values, missing, outside)
+        return Placed(values, gone, outside)
 
     def _read(self, rows: pa.Array, randomizer: Any) -> _Read:
         if self.domain is not None:
             return self._read_items(rows, self.domain)
         if self.spelling is None and not self.hashed:
             return self._read_numbers(rows, randomizer)
-        missing = np.asarray(rows.is_null())
-        coded = self._as_keys(rows, ("",)).fill_null("").dictionary_encode()
-        texts, places = coded.dictionary.to_pylist(), np.asarray(coded.indices)
+        gone = np.asarray(rows.is_null())
+        coded = texts(rows, self.name).fill_null("").dictionary_encode()
+        found, places = coded.dictionary.to_pylist(), np.asarray(coded.indices)
         if self.spelling is None:
-            codes = hash_of(texts, size_of(randomizer) or 1)[places]
-            return codes, missing, np.zeros_like(missing), ""
-        codes = self.spelling.codes(texts)[places]
+            codes = hash_of(found, size_of(randomizer) or 1)[places]
+            return codes, gone, np.zeros_like(gone), ""
+        codes = self.spelling.codes(found)[places]
         tree = PrefixTree.of(randomizer, bits=self.spelling.bits)
         wanted = f"1 to {self.length} letters of the alphabet"
-        return tree.inputs(np.maximum(codes, 0)), missing, (codes < 0) & ~missing, wanted
+        return tree.inputs(np.maximum(codes, 0)), gone, (codes < 0) & ~gone, wanted
 
     def _read_items(self, rows: pa.Array, domain: tuple[str | int, ...]) -> _Read:
-        keys = self._as_keys(rows, domain)
+        read = texts if isinstance(domain[0], str) else whole_numbers
+        keys = read(rows, self.name)
         known = pa.array(domain, type=keys.type)
         index = pc.call_function("index_in", [keys], pc.SetLookupOptions(known, skip_nulls=True))
         codes = np.asarray(index.fill_null(-1)).astype(np.int64)
-        missing = np.asarray(rows.is_null(nan_is_null=True))
-        return codes, missing, (codes == -1) & ~missing, "an item of the domain"
+        gone = np.asarray(rows.is_null(nan_is_null=True))
+        return codes, gone, (codes == -1) & ~gone, "an item of the domain"
 
     def _read_numbers(self, rows: pa.Array, randomizer: Any) -> _Read:
         low, high = _limits(randomizer)
         whole = size_of(randomizer) is not None
-        given, missing = self.numbers(rows, whole=whole)
-        strange = np.isnan(given) & ~missing
-        values = np.where(missing | strange, low, given)
+        given, gone = self.numbers(rows)
+        strange = np.isnan(given) & ~gone
+        values = np.where(gone | strange, low, given)
         wanted = f"{'a whole number' if whole else 'a number'} from {low:g} to {high:g}"
         if bool(strange.any()) and whole:
             wanted += f"; {_FOR_TEXT}"
@@ -323,52 +291,12 @@ class Column:
             outside = strange | (values < low) | (values > high)
         if whole:
             outside = outside | (values != np.floor(values))
-        return values, missing, outside, wanted
+        return values, gone, outside, wanted
 
-    def numbers(self, rows: pa.Array, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+    def numbers(self, rows: pa.Array) -> tuple[np.ndarray, np.ndarray]:
         """Real numbers, nan where there is none, and where the value is missing."""
-        kind = REAL if pa.types.is_null(rows.type) else self.type
-        found = cast(rows, kind, self.name)
-        if not is_number(found.type):
-            told = f"it holds {in_words(found.type)}"
-            if is_text(found.type) and whole:
-                raise ParameterError(
-                    f"column {self.name!r}: wanted numbers, and {told}; {_FOR_TEXT}"
-                )
-            raise ParameterError(
-                f"column {self.name!r}: wanted numbers, and {told}; "
-                "type = 'number' reads numbers that are written as text"
-            )
-        values = np.asarray(found.cast(pa.float64()).fill_null(math.nan), dtype=np.float64)
-        missing = np.asarray(rows.is_null(nan_is_null=True))
-        if is_text(rows.type):
-            missing = missing | spelled_nan(rows)
-        return values, missing
-
-    def _as_keys(self, rows: pa.Array, domain: tuple[str | int, ...]) -> pa.Array:
-        """The rows in the type of the domain: text, or whole numbers."""
-        text = isinstance(domain[0], str)
-        if pa.types.is_null(rows.type):
-            return rows.cast(pa.large_string() if text else pa.int64())
-        kind = self.type
-        if kind is None and pa.types.is_boolean(rows.type):
-            kind = TEXT if text else WHOLE  # as either there is one way to write it
-        found = cast(rows, kind, self.name)
-        if text and is_text(found.type):
-            return found.cast(pa.large_string())
-        if not text and pa.types.is_integer(found.type):
-            return as_int64(found)
-        if not text and pa.types.is_floating(found.type):
-            values = np.asarray(found.fill_null(math.nan), dtype=np.float64)
-            integral = (
-                np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2.0**53)
-            )
-            return pa.array(np.where(integral, values, 0.0).astype(np.int64), mask=~integral)
-        wanted, other = ("text", "text") if text else ("whole numbers", "integer")
-        raise ParameterError(
-            f"column {self.name!r}: wanted {wanted} like the domain's, and it holds "
-            f"{in_words(found.type)}; type = {other!r} reads it as that where that is possible"
-        )
+        values = numbers(rows, self.name).fill_null(math.nan)
+        return np.asarray(values, dtype=np.float64), missing(rows)
 
 
 def hash_of(items: Sequence[str], size: int) -> np.ndarray:

@@ -53,10 +53,6 @@ class Record:
         each = [{"name": column.name, **column.about()} for column in self.columns]
         return {"items": None, "columns": each}
 
-    def of_text(self) -> Record:
-        """The same for a table in which everything is text."""
-        return Record(tuple(column.of_text() for column in self.columns))
-
     def encode(self, rows: Any, randomizer: Any, *, before: int | None = 0) -> Encoded:
         """Records as an array with a field for each part; ``before`` as of ``Column.encode``."""
         if isinstance(rows, pa.ChunkedArray):

@@ -247,8 +247,6 @@ def read_values(
     deployment = source.deployment
     if deployment.view == "sums":
         wanted = aggregated(wanted, deployment.sums(deployment.population.arriving))
-    if engine.untyped:
-        column = column.of_text()
     parts, before = [], 0
     for batch in engine.arrays(column.names, Settings()):
         parts.append(column.encode(batch, mechanism, before=before).values)

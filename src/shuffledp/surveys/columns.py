@@ -75,7 +75,7 @@ class Given:
 def given_column(data: Any, name: str, asked: Mapping[str, Any]) -> Given:
     """The column, read once: what is refused of it is refused here."""
     task = task_of(*(asked[key] for key in ("domain", "low", "high", "ranges")))
-    settings = {key: asked[key] for key in ("nulls", "outside", "type")}
+    settings = {key: asked[key] for key in ("nulls", "outside")}
     ends: tuple[float, ...] = ()
     pieces: tuple[tuple[int, int], ...] = ()
     values = column_of(data, name)
@@ -84,7 +84,6 @@ def given_column(data: Any, name: str, asked: Mapping[str, Any]) -> Given:
     if task["kind"] == "ranges":
         ends, pieces = ranges_of(asked["ranges"])
         values = in_pieces(values, Column(name=name, **settings), ends)
-        settings["type"] = None
         task["values"] = len(ends) - 1
     column = Column(name=name, **settings)
     if column.items is not None:
@@ -211,7 +210,7 @@ def in_pieces(rows: pa.ChunkedArray, column: Column, ends: tuple[float, ...]) ->
     ends : tuple of float, (pieces + 1,)
         In order.
     """
-    values, missing = column.numbers(rows.combine_chunks(), whole=False)
+    values, missing = column.numbers(rows.combine_chunks())
     strange = np.isnan(values) & ~missing
     places = np.searchsorted(ends, np.where(np.isnan(values), ends[0], values), side="right") - 1.0
     places[strange] = np.nan

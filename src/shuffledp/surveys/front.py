@@ -20,7 +20,7 @@ from shuffledp.surveys.result import Survey, Surveys
 
 # What is said of a column, and what holds where nothing is said.
 _USUAL: dict[str, Any] = {
-    **dict.fromkeys(("domain", "low", "high", "ranges", "type", "mechanisms")),
+    **dict.fromkeys(("domain", "low", "high", "ranges", "mechanisms")),
     **dict.fromkeys(("nulls", "outside"), "refuse"),
 }
 # A share of epsilon or delta is three roundings, each of 2^-53 of it, off the exact one at most.
@@ -47,7 +47,6 @@ def survey(
     colluding: float = 0.0,
     nulls: Literal["refuse", "drop", "category"] = "refuse",
     outside: Literal["refuse", "drop", "category", "clip"] = "refuse",
-    type: Literal["text", "integer", "number"] | None = None,
     trust: Trust = "all",
     mechanisms: Iterable[str] | None = None,
     confidence: float = 0.95,
@@ -84,7 +83,6 @@ def survey(
     colluding: float = 0.0,
     nulls: Literal["refuse", "drop", "category"] = "refuse",
     outside: Literal["refuse", "drop", "category", "clip"] = "refuse",
-    type: Literal["text", "integer", "number"] | None = None,  # noqa: A002 (as in files)
     trust: Trust = "all",
     mechanisms: Iterable[str] | None = None,
     confidence: float = 0.95,
@@ -105,7 +103,7 @@ def survey(
         their names.
     column : str, or mapping
         Which column holds the values. Of several columns: their names, each with what is said of it
-        alone (``domain``, ``low`` and ``high``, or ``ranges``; ``nulls``, ``outside``, ``type``,
+        alone (``domain``, ``low`` and ``high``, or ``ranges``; ``nulls``, ``outside``,
         ``mechanisms``). Each is shuffled by itself; epsilon and delta are split between them,
         evenly or as their ``share`` says (positive numbers), so that by basic composition the
         target holds for all columns of a user together.
@@ -130,8 +128,6 @@ def survey(
         many users: which rows are left out is not protected, which hold the item is.
     outside : {"refuse", "drop", "category", "clip"}
         Values outside the domain: the same; "clip" moves numbers to the nearer end.
-    type : {"text", "integer", "number"}, optional
-        What values are read as where they are stored as something else.
     trust : {"all", "published"}
         "published" leaves out what is proved only in docs/.
     mechanisms : iterable of str, optional
@@ -177,7 +173,7 @@ def survey(
     )
     alone = {
         "domain": domain, "low": low, "high": high, "ranges": ranges, "nulls": nulls,
-        "outside": outside, "type": type, "mechanisms": mechanisms,
+        "outside": outside, "mechanisms": mechanisms,
     }  # fmt: skip
     if isinstance(column, Mapping):
         changed = [key for key, value in alone.items() if value not in (None, "refuse")]

@@ -41,7 +41,7 @@ def survey_of(
 ) -> Survey:
     """One column: what it holds, the plan for it, the run of that plan, and its certificate.
 
-    ``asked`` is what is said of this column: domain, low and high, or ranges; nulls, outside, type
+    ``asked`` is what is said of this column: domain, low and high, or ranges; nulls, outside
     and mechanisms.
     """
     if not isinstance(column, str) or not column:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -71,11 +71,6 @@ class Engine(ABC):
 class LocalEngine(Engine):
     """On this machine: blocks of rows in order."""
 
-    @property
-    def untyped(self) -> bool:
-        """Whether all values are text, whatever they mean: to be read as what is wanted."""
-        return False
-
     @abstractmethod
     def arrays(self, names: tuple[str, ...], settings: Settings) -> Iterator[pa.Array]:
         """Rows in the order of the table; of several columns as structs."""
@@ -85,8 +80,6 @@ class LocalEngine(Engine):
 
         Sums do not depend on the order: where no reports are written nothing is shuffled.
         """
-        if self.untyped:
-            job = replace(job, column=job.column.of_text())
         total, path = Outcome(), settings.reports
         with settings.shuffler() as shuffler:
             for block, rows in enumerate(in_blocks(self.arrays(job.column.names, settings))):

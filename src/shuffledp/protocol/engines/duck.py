@@ -1,7 +1,7 @@
 """DuckDB, embedded: Parquet, CSV and JSON lines of any size under a memory cap.
 
-Values of CSV and JSON lines are text, and are read as what is wanted of them (``Column.of_text``):
-nothing is guessed from the rows. An empty field of CSV, null and a name that a line of JSON does
+Values of CSV and JSON lines are text, and are read as what is wanted of them: nothing is guessed
+from the rows. An empty field of CSV, null and a name that a line of JSON does
 not have are missing values. DuckDB's own words on what it refuses quote the row, which is
 somebody's data: none of them are passed on, only the number of the line.
 """
@@ -78,11 +78,6 @@ class DuckEngine(LocalEngine):
             found = " and ".join(sorted({*kinds}))
             raise self._error(f"{found} files, wanted one kind; name them by a pattern")
         self._kind: Kind = kinds[0]
-
-    @property
-    def untyped(self) -> bool:
-        """Whether all values are text: CSV and JSON lines."""
-        return self._kind != "Parquet"
 
     def arrays(self, names: tuple[str, ...], settings: Settings) -> Iterator[pa.Array]:
         """Rows in the order of the files; of several columns as structs."""
@@ -229,7 +224,7 @@ class DuckEngine(LocalEngine):
             return self._error(unreadable(error), file)
         said = str(error)
         place = re.search(r"[Ll]ine:?\s+([0-9]+)", said)
-        where = "" if place is None or not self.untyped else f", line {int(place[1]):,}"
+        where = "" if place is None or self._kind == "Parquet" else f", line {int(place[1]):,}"
         why = ""
         for fault, words in _FAULTS if self._kind == "CSV" else ():
             if found := re.search(fault, said):
