@@ -14,6 +14,7 @@ import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.errors import ParameterError
 from shuffledp.protocol.aggregated import AroundNoise, aggregated, draw
+from shuffledp.protocol.columns import Column
 from shuffledp.protocol.questions import Asked, question
 from shuffledp.randomizers.two_levels import BitMean
 from shuffledp.randomness import SeededSource
@@ -142,7 +143,7 @@ def test_estimates_have_the_mean_and_the_variance_that_are_printed(mechanism):
     duchi = isinstance(mechanism, sd.Duchi)
     values = np.linspace(2.0, 6.0, n) if duchi else np.arange(n) % 2
     view = sd.shuffle(mechanism, n, view="sums", added=noise).seen
-    wanted = aggregated(question(mechanism, {}, Asked()), view)
+    wanted = aggregated(question(mechanism, None, Asked()), view)
     found = []
     for seed in range(repetitions):
         sums = mechanism.aggregate(mechanism.simulate(values, seed=seed))
@@ -154,7 +155,7 @@ def test_estimates_have_the_mean_and_the_variance_that_are_printed(mechanism):
     assert np.all(np.abs(errors.mean(axis=0)) <= 4.5 * np.sqrt(stated / repetitions))
     assert errors.var(axis=0) == pytest.approx(stated, rel=0.35)
     # Without the noise's part they would be smaller by far more than that.
-    bare = question(mechanism, {}, Asked()).answer(sums, n)
+    bare = question(mechanism, None, Asked()).answer(sums, n)
     assert np.all(stated > 2.0 * np.square(bare.noise))
 
 
@@ -162,21 +163,21 @@ def test_each_sum_has_noise_of_its_own_and_nothing_else_is_released():
     noise = sd.AddedNoise(kind=GAUSSIAN, scale=50.0)
     unary = sd.RAPPOR(d=40, eps0=2.0)
     view = sd.shuffle(unary, 10, view="sums", added=noise).seen
-    wanted = aggregated(question(unary, {}, Asked()), view)
+    wanted = aggregated(question(unary, None, Asked()), view)
     sums = Aggregate(10, np.full(40, 5.0))
     assert len(Counter(wanted.released(sums, SeededSource(1)).sums)) > 20
     duchi = sd.Duchi(eps0=1.0)
     wanted = aggregated(
-        question(duchi, {}, Asked()), sd.shuffle(duchi, 4, view="sums", added=noise).seen
+        question(duchi, None, Asked()), sd.shuffle(duchi, 4, view="sums", added=noise).seen
     )
     assert wanted.released(Aggregate(4, np.array([0.0, 9.0])), SeededSource(1)).sums[1] == 0.0
     bits = sd.BinaryRR(eps0=1.0)
     wanted = aggregated(
-        question(bits, {}, Asked()), sd.shuffle(bits, 9, view="sums", added=noise).seen
+        question(bits, None, Asked()), sd.shuffle(bits, 9, view="sums", added=noise).seen
     )
     # Of one bit there is one sum: the other count says the same.
     assert wanted.released(Aggregate(9, np.array([4.0, 5.0])), SeededSource(1)).sums.sum() == 9.0
-    plain = aggregated(question(bits, {}, Asked()), sd.shuffle(bits, 9, view="sums").seen)
+    plain = aggregated(question(bits, None, Asked()), sd.shuffle(bits, 9, view="sums").seen)
     kept = plain.released(Aggregate(9, np.array([4.0, 5.0])), SeededSource(1))
     assert list(kept.sums) == [4.0, 5.0]
 
@@ -185,9 +186,9 @@ def test_what_sums_do_not_tell_is_refused():
     normal = sd.Gaussian(sigma=1.0)
     view = sd.shuffle(normal, 9, view="sums").seen
     with pytest.raises(ParameterError, match="gaussian: wanted reports of bits"):
-        aggregated(question(normal, {}, Asked()), view)
+        aggregated(question(normal, None, Asked()), view)
     unary = sd.RAPPOR(d=2**20, eps0=2.0)
-    hashed = question(unary, {"hashed": True}, Asked(candidates=("a", "b")))
+    hashed = question(unary, Column(name="x", hashed=True), Asked(candidates=("a", "b")))
     with pytest.raises(ParameterError, match="listed items"):
         aggregated(hashed, sd.shuffle(unary, 9, view="sums").seen)
 

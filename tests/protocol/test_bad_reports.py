@@ -137,34 +137,33 @@ def test_every_other_one_bad_takes_no_longer(tmp_path):
 
 RR = {"name": "k-rr", "k": 2, "eps0": 1.0}
 TWO = {"name": "joint", "randomizers": [RR, RR]}
+NOISE = {"name": "laplace", "eps0": 1.0}
+X = {"column": "x"}
 
 
 @pytest.mark.parametrize(
     ("about", "word"),
     [
-        ({"items": 5}, "items = 5: wanted a list"),
-        ({"items": "ab"}, "items = 'ab': wanted a list"),
-        ({"items": ["a"]}, "wanted 2 to"),
-        ({"items": ["a", "b", "c"]}, "wanted 2 for this k-rr"),
-        ({"items": [["a"], {"b": 1}]}, "domain = ['a']: wanted all text or all whole"),
-        ({"columns": 5}, "columns = 5: wanted a list"),
-        ({"randomizer": TWO, "columns": 5}, "columns = 5: wanted a list of tables"),
-        ({"randomizer": TWO, "columns": [{"name": "a"}]}, "wanted 2 or more"),
-        (
-            {"randomizer": TWO, "columns": [{"name": "a"}, {"name": "a"}]},
-            "wanted every column once",
-        ),
-        ({"randomizer": TWO, "columns": [{"name": "a", "items": 5}] * 2}, "items = 5: wanted"),
-        ({"alphabet": "ab"}, "length = 0: wanted a whole number"),
-        ({"alphabet": 5, "length": 2}, "alphabet = 5: wanted text"),
-        ({"hashed": "yes"}, "hashed = 'yes': wanted true or false"),
+        ({"data": {**X, "domain": "ab"}}, "domain = 'ab': wanted"),
+        ({"data": {**X, "domain": ["a"]}}, "wanted 2 to"),
+        ({"data": {**X, "domain": ["a", "b", "c"]}}, "wanted 2 for this k-rr"),
+        ({"data": {**X, "domain": [["a"], {"b": 1}]}}, "wanted a text in quotes"),
+        ({"data": 5}, "wanted a table"),
+        ({"data": {}}, "column is missing"),
+        ({"data": {"columns": 5}}, "columns = 5: wanted a list"),
+        ({"randomizer": TWO, "data": {"columns": [X]}}, "2 columns for this joint"),
+        ({"randomizer": TWO, "data": {"columns": [X, X]}}, "wanted every column once"),
+        ({"data": {**X, "alphabet": "ab"}}, "length = 0: wanted a whole number"),
+        ({"data": {**X, "alphabet": 5, "length": 2}}, "alphabet = 5: wanted a text"),
+        ({"data": {**X, "hashed": "yes"}}, "hashed = 'yes': wanted true or false"),
+        ({"users": 0}, "users = 0"),
         ({"randomizer": 5}, "randomizer = 5: wanted a table"),
-        ({"randomizer": {"name": "laplace", "eps0": 1.0}, "items": [0, 1]}, "wanted no domain"),
+        ({"randomizer": NOISE, "data": {**X, "domain": [0, 1]}}, "wanted no domain"),
         ({"randomizer": {"name": "channel", "matrix": [[10**400, 0], [0, 1]]}}, "matrix = [["),
     ],
 )
 def test_metadata_of_something_else_is_one_line(tmp_path, capsys, about, word):
-    about = {"randomizer": RR, "items": None} | about
+    about = {"randomizer": RR} | about
     kind = pa.field("report", pa.uint8())
     schema = pa.schema([kind], metadata={b"shuffledp": json.dumps(about).encode()})
     table = pa.Table.from_arrays([pa.array([0, 1, 1], type=pa.uint8())], schema=schema)

@@ -59,7 +59,7 @@ def test_moments_are_unbiased_and_their_errors_right(mechanism):
     rng = np.random.default_rng(2)
     values = 3.0 * rng.beta(2, 3, 4000) - 1.0
     truth = np.array([np.mean(values**k) for k in (1, 2, 3)])
-    wanted = question(mechanism, {}, Asked(moments=3))
+    wanted = question(mechanism, None, Asked(moments=3))
     found, errors, spreads = [], [], []
     for seed in range(300):
         drawn = rng.choice(values, values.size)
@@ -79,7 +79,7 @@ def test_moments_are_unbiased_and_their_errors_right(mechanism):
 def test_moments_in_batches_and_noise_moments():
     mechanism = sd.Gaussian(sigma=0.5)
     reports = mechanism.simulate(np.linspace(0, 1, 1000), seed=1)
-    wanted = question(mechanism, {}, Asked(moments=2))
+    wanted = question(mechanism, None, Asked(moments=2))
     parts = wanted.sums(reports[:400]) + wanted.sums(reports[400:])
     assert np.allclose(wanted.sums(reports).sums, parts.sums)
     assert noise_moments(sd.Gaussian(sigma=2.0), 4).tolist() == [1.0, 0.0, 4.0, 0.0, 48.0]

@@ -30,7 +30,7 @@ ADDED = ("laplace", "gaussian", "generalized-gaussian")
 def answered(name, offset, order):
     mechanism = noise(name, offset)
     reports = mechanism.simulate(VALUES + offset, seed=3)
-    wanted = question(mechanism, {}, Asked(moments=order))
+    wanted = question(mechanism, None, Asked(moments=order))
     found = wanted.answer(wanted.sums(reports), VALUES.size)
     rows = np.stack([found.estimates, found.noise, found.sampling], axis=1)
     return dict(zip(found.names, map(tuple, rows), strict=True))

@@ -226,7 +226,7 @@ def test_intervals_of_duchi_cover_any_values(eps0):
 )
 def test_noise_of_few_counts_is_said(mechanism, values, words):
     sums = mechanism.aggregate(mechanism.simulate(values, seed=1))
-    note = next(iter(question(mechanism, {}, Asked()).answer(sums, len(values)).notes()), None)
+    note = next(iter(question(mechanism, None, Asked()).answer(sums, len(values)).notes()), None)
     assert (note is None) if words is None else (words in note and "\n" not in note)
 
 
@@ -243,5 +243,5 @@ def test_a_joint_report_says_it_of_the_attribute_whose_intervals_are_normal(part
     mechanism, n = sd.Joint(parts), 2000
     values = [(i % 4, i % 16 if isinstance(parts[1], sd.Hierarchy) else 0.5) for i in range(n)]
     sums = mechanism.aggregate(mechanism.simulate(values, seed=1))
-    note = next(iter(question(mechanism, {}, Asked()).answer(sums, n).notes()), None)
+    note = next(iter(question(mechanism, None, Asked()).answer(sums, n).notes()), None)
     assert (note is None) if words is None else (words in note and "\n" not in note)

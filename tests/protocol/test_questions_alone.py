@@ -39,7 +39,7 @@ def found():
     """Of every case: errors and said standard errors of every run."""
     made = {}
     for name, (mechanism, values, asked) in CASES.items():
-        wanted = question(mechanism, {}, asked)
+        wanted = question(mechanism, None, asked)
         truth = wanted.truth(values)
         errors, noise = [], []
         for seed in range(RUNS):
@@ -70,7 +70,7 @@ def test_intervals_of_all_at_once():
     """Five numbers: each has a fifth of the error, 0.005 on each side, 2.5758 standard errors."""
     mechanism, values, asked = CASES["record"]
     sums = mechanism.aggregate(mechanism.simulate(values, seed=0))
-    answer = question(mechanism, {}, asked).answer(sums, N)
+    answer = question(mechanism, None, asked).answer(sums, N)
     alone = mechanism.randomizers[0].estimate(sums.parts[0]).law
     for found, tail, z in (
         (answer.interval_of_all(confidence=0.95), 0.005, 2.5758293),
@@ -90,7 +90,7 @@ def test_sampling_errors_are_those_of_the_values():
         ("frequencies", np.sqrt(f := np.bincount(LETTER, minlength=4) / N) * np.sqrt(1 - f)),
     ):
         mechanism, values, asked = CASES[name]
-        about = question(mechanism, {}, asked)
+        about = question(mechanism, None, asked)
         answer = about.answer(about.sums(mechanism.simulate(values, seed=1)), N)
         wanted = np.asarray(exact) / math.sqrt(N)
         assert np.allclose(answer.sampling[: len(wanted)], wanted, rtol=0.25, atol=1e-3)

@@ -165,5 +165,5 @@ def test_examples_are_valid(path):
 
     deployment = load(path).deployment
     domain = tuple(str(i) for i in range(1458)) if path.stem == "destination" else None
-    column = column_of(deployment, domain=domain)
+    column = column_of(deployment.data, domain=domain)
     column.check(mechanism_of(deployment.randomizer))

@@ -60,7 +60,7 @@ class _Read:
         # Where text is hashed there is no domain: items are what the collector counts.
         hashed = data is not None and data.hashed
         self.column = protocol.column_of(
-            content, domain=None if hashed else items, show_values=show_values
+            data, domain=None if hashed else items, show_values=show_values
         )
         self.asked = protocol.asked_of(content, candidates=items if hashed else ())
         if source is None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationError
 
+from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.tables import Count, Table
 from shuffledp.errors import ParameterError, rejected
 
@@ -138,3 +139,11 @@ class Data(_Column):
             "alphabet": self.alphabet,
             "length": self.length,
         }
+
+
+def data_of(table: Any) -> Data:
+    """The table as a file says it; ParameterError says in one line what is wrong."""
+    try:
+        return Data.model_validate(table)
+    except ValidationError as error:
+        raise ParameterError(one_line(error, Data)) from None

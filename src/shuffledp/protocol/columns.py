@@ -187,12 +187,16 @@ class Column:
                 "domain", f"{len(self.items)} items", f"{size} for this {randomizer.name}"
             )
 
-    def about(self) -> dict[str, Any]:
-        """What the numbers are about, for the metadata of a report file."""
-        found: dict[str, Any] = {"items": None if self.items is None else list(self.items)}
-        if self.alphabet is not None:
-            found |= {"alphabet": self.alphabet, "length": self.length}
-        return found | ({"hashed": True} if self.hashed else {})
+    def table(self) -> dict[str, Any]:
+        """What reports of it are about, as the table ``data`` of a deployment says it."""
+        found = {
+            "column": self.name,
+            "domain": None if self.items is None else list(self.items),
+            "hashed": self.hashed,
+            "alphabet": self.alphabet,
+            "length": self.length,
+        }
+        return {key: value for key, value in found.items() if value}
 
     def encode(
         self, rows: pa.Array | pa.ChunkedArray, randomizer: Any, *, before: int | None = 0

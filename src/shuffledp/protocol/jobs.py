@@ -146,10 +146,9 @@ class Job:
     @cached_property
     def question(self) -> Question | None:
         """From reports to an answer; None of a prefix tree, which reads reports again and again."""
-        about = self.column.about()
-        if about.get("alphabet") is not None:
+        if self.column.spelling is not None:
             return None
-        return question(self.mechanism, about, self.asked)
+        return question(self.mechanism, self.column, self.asked)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What was made of it stays here: not every mechanism can be sent.

@@ -13,10 +13,11 @@ from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.answers import Answer, Beside, Floats
-from shuffledp.protocol.columns import hash_of, size_of
+from shuffledp.protocol.columns import Column, hash_of, size_of
 from shuffledp.protocol.heavy import Batches, PrefixTree, Spelling
 from shuffledp.protocol.moments import HIGHEST, estimated_moments, noise_moments, power_sums
 from shuffledp.protocol.postprocess import project_to_simplex
+from shuffledp.protocol.records import Record, Values
 from shuffledp.randomizers import Hierarchy, Joint, Randomizer
 from shuffledp.randomizers.composed import field
 from shuffledp.randomizers.means import MeanRandomizer
@@ -242,21 +243,23 @@ class OfRecord(Question):
         return np.concatenate([q.truth(values[field(j)]) for j, q in each])
 
 
-def question(mechanism: Any, about: dict[str, Any], asked: Asked) -> Question:
-    """What can be asked of a mechanism's reports about a column (``Column.about``).
+def question(mechanism: Any, column: Values | None, asked: Asked) -> Question:
+    """What can be asked of a mechanism's reports about a column, or about nothing that is known.
 
     Raises
     ------
     ParameterError
         If something is asked for that these reports do not hold.
     """
-    if about.get("alphabet") is not None:
+    if column is not None and column.spelling is not None:
         raise ParameterError("alphabet: wanted no simulation, a prefix tree reads reports twice")
-    _only_where_it_means_something(mechanism, about, asked)
+    hashed = isinstance(column, Column) and column.hashed
+    _only_where_it_means_something(mechanism, asked, hashed=hashed)
     if isinstance(mechanism, Joint):
-        return _of_record(mechanism, about, asked)
+        return _of_record(mechanism, column, asked)
+    items = column.items if isinstance(column, Column) else None
     if isinstance(mechanism, Hierarchy):
-        return _ranges(mechanism, about, asked)
+        return _ranges(mechanism, items, asked)
     if asked.moments:
         order = _check.count("moments", asked.moments, high=HIGHEST)
         noise_moments(mechanism, order)  # NotCertified where there is no known noise
@@ -267,23 +270,21 @@ def question(mechanism: Any, about: dict[str, Any], asked: Asked) -> Question:
                 "simplex: wanted a mechanism for frequencies, this one is for means"
             )
         return Mean(mechanism)
-    if about.get("hashed"):
+    if hashed:
         size = size_of(mechanism) or 1
         codes = tuple(int(code) for code in hash_of(asked.candidates, size))
         return Frequencies(mechanism, asked.candidates, codes, simplex=False)
-    items = about.get("items")
     names = range(size_of(mechanism) or 0) if items is None else items
     return Frequencies(mechanism, tuple(str(name) for name in names), None, asked.simplex)
 
 
-def found_in(mechanism: Any, about: dict[str, Any], asked: Asked, batches: Batches) -> Answer:
+def found_in(mechanism: Any, spelling: Spelling, asked: Asked, batches: Batches) -> Answer:
     """The most frequent text, by a prefix tree, from all reports.
 
     The frequencies are unbiased for fixed items; these were chosen for being large.
     """
     if asked.ranges or asked.moments or asked.candidates or asked.simplex:
         raise ParameterError("alphabet: wanted nothing but top to be asked of a prefix tree")
-    spelling = Spelling(about["alphabet"], about["length"])
     tree = PrefixTree.of(mechanism, bits=spelling.bits)
     found = tree.find(batches, top=asked.top or _TOP)
     share = np.clip(found.frequencies, 0.0, 1.0)
@@ -292,37 +293,36 @@ def found_in(mechanism: Any, about: dict[str, Any], asked: Asked, batches: Batch
     return Answer(names, found.frequencies, found.standard_errors, sampling, found.frequencies)
 
 
-def _only_where_it_means_something(mechanism: Any, about: dict[str, Any], asked: Asked) -> None:
+def _only_where_it_means_something(mechanism: Any, asked: Asked, *, hashed: bool) -> None:
     if asked.ranges and not isinstance(mechanism, Hierarchy):
         raise ParameterError(f"ranges: wanted the mechanism hierarchy, this is {mechanism.name}")
     if asked.moments and (size_of(mechanism) is not None or isinstance(mechanism, Joint)):
         raise ParameterError(f"moments: wanted one number and additive noise, not {mechanism.name}")
-    if bool(asked.candidates) != bool(about.get("hashed")):
-        if asked.candidates:
-            raise ParameterError("candidates: wanted a column with hashed = true; items are listed")
+    if asked.candidates and not hashed:
+        raise ParameterError("candidates: wanted a column with hashed = true; items are listed")
+    if hashed and not asked.candidates:
         raise ParameterError("candidates are missing: wanted the text to count, items are hashed")
-    if asked.simplex and about.get("hashed"):
+    if asked.simplex and hashed:
         raise ParameterError(
             "simplex: wanted a listed domain, candidates are a part of an open one"
         )
 
 
-def _of_record(mechanism: Joint, about: dict[str, Any], asked: Asked) -> OfRecord:
-    each = about.get("columns")
-    if each is None:
-        each = [{"name": field(j)} for j in range(len(mechanism.randomizers))]
-    kinds = [size_of(part) is not None for part in mechanism.randomizers]
+def _of_record(mechanism: Joint, column: Values | None, asked: Asked) -> OfRecord:
+    parts = mechanism.randomizers
+    each = column.columns if isinstance(column, Record) else (None,) * len(parts)
+    kinds = [size_of(part) is not None for part in parts]
     if asked.simplex and not any(kinds):
         raise ParameterError("simplex: wanted a mechanism for frequencies, these are for means")
     found = [
         question(part, one, Asked(simplex=asked.simplex and items))
-        for part, one, items in zip(mechanism.randomizers, each, kinds, strict=True)
+        for part, one, items in zip(parts, each, kinds, strict=True)
     ]
-    return OfRecord(mechanism, tuple(str(one["name"]) for one in each), tuple(found))
+    names = (field(j) if one is None else one.name for j, one in enumerate(each))
+    return OfRecord(mechanism, tuple(names), tuple(found))
 
 
-def _ranges(mechanism: Hierarchy, about: dict[str, Any], asked: Asked) -> RangeShares:
-    items = about.get("items")
+def _ranges(mechanism: Hierarchy, items: Any, asked: Asked) -> RangeShares:
     if asked.ranges and items is not None:
         raise ParameterError("ranges: wanted a column of whole numbers 0 .. domain-1, not of items")
     if asked.ranges:

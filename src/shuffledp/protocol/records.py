@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from shuffledp.errors import rejected
+from shuffledp.deployment.data import Data
+from shuffledp.errors import ParameterError, rejected
 from shuffledp.protocol.columns import Column, Encoded
 from shuffledp.randomizers import Joint
 from shuffledp.randomizers.composed import field
@@ -23,6 +24,8 @@ class Record:
     """
 
     columns: tuple[Column, ...]
+    # No record is read by a prefix tree.
+    spelling: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -48,10 +51,9 @@ class Record:
         for column, part in zip(self.columns, randomizer.randomizers, strict=True):
             column.check(part)
 
-    def about(self) -> dict[str, Any]:
-        """What the numbers are about, for the metadata of a report file."""
-        each = [{"name": column.name, **column.about()} for column in self.columns]
-        return {"items": None, "columns": each}
+    def table(self) -> dict[str, Any]:
+        """What reports of it are about, as the table ``data`` of a deployment says it."""
+        return {"columns": [column.table() for column in self.columns]}
 
     def encode(self, rows: Any, randomizer: Any, *, before: int | None = 0) -> Encoded:
         """Records as an array with a field for each part; ``before`` as of ``Column.encode``."""
@@ -71,3 +73,34 @@ class Record:
 
 
 Values = Column | Record
+
+
+def column_of(
+    data: Data | None, *, domain: tuple[str | int, ...] | None = None, show_values: bool = False
+) -> Values:
+    """The columns that the table ``data`` of a deployment names.
+
+    Parameters
+    ----------
+    data : Data or None
+        The table.
+    domain : tuple, optional
+        Items of the one column, in place of the table's.
+    show_values : bool
+        Whether errors may name values.
+    """
+    listed = () if data is None else tuple(data.columns or ())
+    if data is not None and data.column is not None and listed:
+        raise ParameterError("data.columns: wanted column or columns, not both")
+    if len(listed) < 2:
+        one = listed[0] if listed else data
+        if one is None or one.column is None:
+            raise ParameterError("data.column is missing: wanted the column that holds the values")
+        settings: dict[str, Any] = one.settings()
+        if domain is not None:
+            settings["domain"] = domain
+        return Column(name=one.column, show_values=show_values, **settings)
+    if domain is not None:
+        raise ParameterError("domain: wanted one column; several have theirs in [[data.columns]]")
+    columns = (Column(name=one.column, show_values=show_values, **one.settings()) for one in listed)
+    return Record(tuple(columns))

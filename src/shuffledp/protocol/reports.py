@@ -5,40 +5,28 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shuffledp import _check
+from shuffledp.deployment.data import data_of
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.multimessage import MultiMessage
 from shuffledp.outputs import writing
-from shuffledp.protocol.columns import Column
 from shuffledp.protocol.jobs import Mechanism, Outcome, mechanism_of
 from shuffledp.protocol.questions import Asked, Question, question
-from shuffledp.protocol.records import Record
-from shuffledp.randomizers import Joint
+from shuffledp.protocol.records import Values, column_of
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.statistics.estimates import Aggregate
 
 _KEY = b"shuffledp"
 _COLUMN = "report"
-_FORMAT = 1
-# Entries of the metadata: their types, in words, and what stands for one that is not there.
-_ENTRIES: dict[str, tuple[Any, str, Any]] = {
-    "randomizer": (dict, "a table with a name", None),
-    "name": (str, "the column's name", _COLUMN),
-    "items": (list | None, "a list of items, or null", None),
-    "columns": (list | None, "a list of tables, one for each part, or null", None),
-    "hashed": (bool, "true or false", False),
-    "alphabet": (str | None, "text, or null", None),
-    "length": (int, "a whole number", 0),
-}
+_FORMAT = 2
 
 
 def report_type(sample: np.ndarray) -> pa.DataType:
@@ -82,35 +70,39 @@ def from_arrow(array: pa.Array) -> np.ndarray:
     return np.asarray(array)
 
 
-def schema(randomizer: Mechanism, about: Mapping[str, Any], sample: np.ndarray) -> pa.Schema:
+def schema(
+    randomizer: Mechanism, column: Values | None, sample: np.ndarray, *, users: int | None = None
+) -> pa.Schema:
     """Schema of a report file, with the mechanism and what it is about in its metadata."""
-    found = {"format": _FORMAT, "randomizer": randomizer.to_dict(), "items": None, **about}
-    text = json.dumps(found, allow_nan=False, default=_plain).encode()
+    found = {
+        "format": _FORMAT,
+        "randomizer": randomizer.to_dict(),
+        "data": None if column is None else column.table(),
+        "users": users,
+    }
+    text = json.dumps(found, allow_nan=False).encode()
     return pa.schema([pa.field(_COLUMN, report_type(sample), nullable=False)], {_KEY: text})
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    return list(value)
 
 
 def write_reports(
     path: str | Path,
     batches: Iterator[np.ndarray],
     randomizer: Mechanism,
-    about: Mapping[str, Any] | None,
+    column: Values | None = None,
+    *,
+    users: int | None = None,
 ) -> int:
     """Write batches of reports to a Parquet file, whole or not at all; returns how many there were.
 
-    ``about`` is what a column says of itself (``Column.about``), and how many users there are.
+    ``column`` is what they are about. Where a user sends several messages ``users`` says how many
+    users there are.
     """
     first = next(batches, None)
     if first is None:
         raise rejected("reports", "none", "at least one report")
     count = 0
     with writing([("reports", path)]) as held:
-        form = schema(randomizer, about or {}, first)
+        form = schema(randomizer, column, first, users=users)
         with pq.ParquetWriter(held.path(path), form) as writer:
             for reports in itertools.chain([first], batches):
                 writer.write_table(pa.Table.from_arrays([to_arrow(reports)], schema=form))
@@ -120,29 +112,26 @@ def write_reports(
 
 @dataclass(frozen=True)
 class ReportFile:
-    """A report file that was read: the mechanism, the items, and the sums over good reports.
+    """A report file that was read: the mechanism, the column, and the sums over good reports.
 
     Attributes
     ----------
     randomizer : Randomizer or MultiMessage
         What made the reports, from the file's metadata.
-    items : tuple or None
-        What the estimated numbers are about.
+    column : Column, Record or None
+        What the reports are about, from the metadata too.
     outcome : Outcome
         Sums over the reports inside the message space.
     refused : int
         Reports outside it, left out and counted.
-    about : mapping
-        All metadata.
     question : Question or None
         What makes an answer of the sums; None of a prefix tree.
     """
 
     randomizer: Mechanism
-    items: tuple[str | int, ...] | None
+    column: Values | None
     outcome: Outcome
     refused: int
-    about: Mapping[str, Any]
     question: Question | None
 
 
@@ -176,9 +165,9 @@ def read_reports(
             f"reports = {str(path)!r}: not a whole Parquet file (cut off?)"
         ) from None
     with file:
-        randomizer, about = _about(path, file.schema_arrow)
-        tree = about.get("alphabet") is not None
-        wanted = None if tree else question(randomizer, about, asked or Asked())
+        randomizer, column, users = _described(path, file.schema_arrow)
+        tree = column is not None and column.spelling is not None
+        wanted = None if tree else question(randomizer, column, asked or Asked())
         total, refused = Outcome(), 0
         try:
             for batch in file.iter_batches(batch_size=rows, columns=[_COLUMN]):
@@ -191,11 +180,10 @@ def read_reports(
         except (pa.ArrowInvalid, OSError) as error:
             first = str(error).splitlines()[0]
             raise ParameterError(f"reports = {str(path)!r}: damaged: {first}") from None
-    items = about.get("items")
-    users = about.get("users", total.count) if isinstance(randomizer, MultiMessage) else total.count
+    if users is None or not isinstance(randomizer, MultiMessage):
+        users = total.count
     total = dataclasses.replace(total, users=users)
-    items = None if items is None else tuple(items)
-    return ReportFile(randomizer, items, total, refused, about, wanted)
+    return ReportFile(randomizer, column, total, refused, wanted)
 
 
 def report_batches(path: str | Path, *, rows: int = 1 << 20) -> Iterator[np.ndarray]:
@@ -205,48 +193,24 @@ def report_batches(path: str | Path, *, rows: int = 1 << 20) -> Iterator[np.ndar
             yield from_arrow(batch.column(0))
 
 
-def _about(path: str | Path, found: pa.Schema) -> tuple[Mechanism, dict[str, Any]]:
-    text = (found.metadata or {}).get(_KEY)
+def _described(path: str | Path, found: pa.Schema) -> tuple[Mechanism, Values | None, int | None]:
+    """The mechanism, the column and the number of users that the metadata name."""
+    text, column = (found.metadata or {}).get(_KEY), None
     if text is None or _COLUMN not in found.names:
         raise ParameterError(f"reports = {str(path)!r}: wanted a report file written by shuffledp")
     try:
         about = json.loads(text)
-        if not isinstance(about, dict):
-            raise rejected("metadata", about, "a table with randomizer and items")
-        randomizer = mechanism_of(_given(about, "randomizer"))
-        _check_about(randomizer, about)
+        if not isinstance(about, dict) or not isinstance(about.get("randomizer"), dict):
+            raise rejected("metadata", about, "a table with the table randomizer")
+        randomizer = mechanism_of(about["randomizer"])
+        if about.get("data") is not None:
+            column = column_of(data_of(about["data"]))
+            column.check(randomizer)
+        users = about.get("users")
+        users = None if users is None else _check.count("users", users)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParameterError(f"reports = {str(path)!r}: metadata: {error}") from None
-    return randomizer, about
-
-
-def _given(about: Mapping[str, Any], key: str) -> Any:
-    """The entry of that name; ParameterError where it is something else than is written."""
-    kind, wanted, usual = _ENTRIES[key]
-    value = about.get(key, usual)
-    if not isinstance(value, kind):
-        raise rejected(key, value, wanted)
-    return value
-
-
-def _check_about(randomizer: Mechanism, about: Mapping[str, Any]) -> None:
-    """ParameterError unless reports of this mechanism can be about such columns."""
-    columns = _given(about, "columns")
-    if columns is None and isinstance(randomizer, Joint):
-        return
-    made = [
-        Column(
-            name=_given(one, "name"),
-            domain=None if (items := _given(one, "items")) is None else tuple(items),
-            hashed=_given(one, "hashed"),
-            alphabet=_given(one, "alphabet"),
-            length=_given(one, "length"),
-        )
-        for one in ([about] if columns is None else columns)
-    ]
-    (made[0] if columns is None else Record(tuple(made))).check(randomizer)
-    if isinstance(randomizer, MultiMessage) and "users" in about:
-        _check.count("users", about["users"])
+    return randomizer, column, users
 
 
 def _sums(sums_of: Callable[[np.ndarray], Aggregate], reports: np.ndarray) -> tuple[Outcome, int]:

@@ -18,12 +18,11 @@ from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.outputs import writing
 from shuffledp.protocol.aggregated import aggregated
 from shuffledp.protocol.answers import Answer, Row, largest_rows, rows_of, table
-from shuffledp.protocol.columns import Column
 from shuffledp.protocol.engines import DuckEngine, Engine, Settings, TextFormat
 from shuffledp.protocol.engines.base import LocalEngine
 from shuffledp.protocol.jobs import AGGREGATOR, Job, Mechanism, Outcome, mechanism_of
 from shuffledp.protocol.questions import Asked, Question, found_in, question
-from shuffledp.protocol.records import Record, Values
+from shuffledp.protocol.records import Values, column_of
 from shuffledp.protocol.reports import ReportFile, read_reports, report_batches
 from shuffledp.protocol.simulation import simulate
 from shuffledp.randomness import SeededSource, SystemSource
@@ -83,30 +82,6 @@ class Result(Estimates):
     account: Account
 
 
-def column_of(
-    deployment: Deployment,
-    *,
-    domain: tuple[str | int, ...] | None,
-    show_values: bool = False,
-) -> Values:
-    """The columns that the deployment names."""
-    data = deployment.data
-    listed = () if data is None else tuple(data.columns or ())
-    if data is not None and data.column is not None and listed:
-        raise ParameterError("data.columns: wanted column or columns, not both")
-    if len(listed) < 2:
-        one = listed[0] if listed else data
-        if one is None or one.column is None:
-            raise ParameterError("data.column is missing: wanted the column that holds the values")
-        own: dict[str, Any] = {} if domain is None else {"domain": domain}
-        settings = one.settings() | own
-        return Column(name=one.column, show_values=show_values, **settings)
-    if domain is not None:
-        raise ParameterError("domain: wanted one column; several have theirs in [[data.columns]]")
-    columns = (Column(name=one.column, show_values=show_values, **one.settings()) for one in listed)
-    return Record(tuple(columns))
-
-
 def asked_of(deployment: Deployment, **given: Any) -> Asked:
     """What the deployment asks, where nothing else is given here."""
     data = deployment.data
@@ -163,7 +138,7 @@ def run(
             released = wanted.released(outcome.aggregate(), drawn_from)
             answer = wanted.answer(released, outcome.users)
         else:
-            answer = _found(kept, mechanism, column.about(), asked)
+            answer = _found(kept, mechanism, column, asked)
         rows = rows_of(answer, confidence=confidence)
         return Result(mechanism, outcome, rows, answer.notes(), account(deployment))
 
@@ -178,8 +153,8 @@ def _of_sums(deployment: Deployment, wanted: Question | None, settings: Settings
     return aggregated(wanted, deployment.sums(deployment.population.arriving))
 
 
-def _found(path: Any, mechanism: Mechanism, about: dict[str, Any], asked: Asked) -> Answer:
-    return found_in(mechanism, about, asked, lambda: report_batches(path))
+def _found(path: Any, mechanism: Mechanism, column: Any, asked: Asked) -> Answer:
+    return found_in(mechanism, column.spelling, asked, lambda: report_batches(path))
 
 
 def _mechanism(deployment: Deployment) -> Mechanism:
@@ -208,7 +183,7 @@ def estimate_reports(
     asked = asked or Asked()
     found = read_reports(path, asked=asked)
     if found.question is None:
-        answer = _found(path, found.randomizer, dict(found.about), asked)
+        answer = _found(path, found.randomizer, found.column, asked)
     else:
         answer = found.question.answer(found.outcome.aggregate(), found.outcome.users)
     rows = rows_of(answer, confidence=confidence)
@@ -243,7 +218,7 @@ def read_values(
     """The mechanism of a deployment, what is asked, and all inputs, for a simulation."""
     mechanism = _mechanism(source.deployment)
     column.check(mechanism)
-    wanted = question(mechanism, column.about(), asked)
+    wanted = question(mechanism, column, asked)
     deployment = source.deployment
     if deployment.view == "sums":
         wanted = aggregated(wanted, deployment.sums(deployment.population.arriving))

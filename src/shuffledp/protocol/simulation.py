@@ -95,7 +95,7 @@ def simulate(
     values = np.asarray(values)
     if not values.size:
         raise rejected("values", "empty", "at least one value")
-    wanted = wanted or question(randomizer, {}, Asked())
+    wanted = wanted or question(randomizer, None, Asked())
     truth = wanted.truth(values)
     runs = []
     for r in range(repetitions):

@@ -98,8 +98,7 @@ class LocalEngine(Engine):
 
 def leave(job: Job, shuffled: Iterable[np.ndarray], path: Path, users: int) -> None:
     """Write batches of shuffled reports to a file, which is there whole or not at all."""
-    about = job.column.about() | {"users": users}
-    write_reports(path, iter(shuffled), job.mechanism, about)
+    write_reports(path, iter(shuffled), job.mechanism, job.column, users=users)
 
 
 def in_one(batch: pa.RecordBatch) -> pa.Array:
