@@ -84,7 +84,7 @@ def test_ends_that_look_like_one_line_are_said_to_be_too_near():
 def rows_of(estimates):
     return [
         Row(f"item {i}", value, 0.01, 0.01, value - 0.1, value + 0.1, value - 0.2, value + 0.2,
-            value)
+            value - 0.1, value + 0.1, value)
         for i, value in enumerate(estimates)
     ]  # fmt: skip
 

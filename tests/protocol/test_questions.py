@@ -214,7 +214,6 @@ BAD = [
     ("moments", ('outside = "clip"', 'outside = "refuse"'), "0 to 100"),
     ("open", ("hashed = true", ""), "candidates"),
     ("open", ('candidates = ["tea", "coffee", "water", "milk"]', ""), "candidates are missing"),
-    ("open", ('column = "word"', 'column = "age"'), "column 'age'"),
     ("open", ('name = "olh"\ndomain', 'name = "hierarchy"\nbranching = 4 # \n#'), "domain"),
 ]  # fmt: skip
 

@@ -226,7 +226,7 @@ BAD = [
     ({"domain": ["home"]}, "wanted 2 to"),
     ({"domain": ["home", "home"]}, "domain = 'home': wanted every item once"),
     ({"domain": ["home", "help"]}, "wanted an item of the domain"),
-    ({"domain": [1, 2]}, "wanted whole numbers like the domain's"),
+    ({"domain": [1, 2]}, "wanted an item of the domain"),
     ({"epsilon": 0}, "epsilon = 0: wanted"),
     ({"delta": float("nan")}, "delta = nan: wanted"),
     ({"confidence": 1}, "confidence = 1: wanted"),

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,19 @@ class Answer:
         """The same for all numbers at once (Bonferroni)."""
         return self._around(confidence, max(len(self.names), 1))
 
+    def interval_of_population(self, *, confidence: float) -> tuple[Floats, Floats]:
+        """Intervals for the population of which these users are a random sample, each alone.
+
+        Its distance from the estimate is that of ``interval`` and that of a normal interval of the
+        sampling, in quadrature (Zou and Donner 2008).
+        """
+        drawn = two_sided(0.0 * self.sampling, self.sampling, None, confidence=confidence, share=1)
+        low, high = (
+            np.hypot(end - self.estimates, reach)
+            for end, reach in zip(self.interval(confidence=confidence), drawn, strict=True)
+        )
+        return self.estimates - low, self.estimates + high
+
     def _around(self, confidence: float, share: int) -> tuple[Floats, Floats]:
         return two_sided(self.estimates, self.noise, self.law, confidence=confidence, share=share)
 
@@ -117,6 +130,8 @@ class Row:
         the noise is known, else normal.
     low_all, high_all : float
         The same for all items at once (Bonferroni).
+    population_low, population_high : float
+        Interval for the population of which these users are a random sample, this item alone.
     post : float
         After post-processing (the estimate itself if there is none).
     column : str
@@ -131,6 +146,8 @@ class Row:
     high: float
     low_all: float
     high_all: float
+    population_low: float
+    population_high: float
     post: float
     column: str = ""
 
@@ -144,6 +161,8 @@ _HEAD = (
     "high",
     "low_all",
     "high_all",
+    "population_low",
+    "population_high",
     "post_processed",
 )
 
@@ -153,6 +172,7 @@ def rows_of(answer: Answer, *, confidence: float) -> tuple[Row, ...]:
     ends = (
         *answer.interval(confidence=confidence),
         *answer.interval_of_all(confidence=confidence),
+        *answer.interval_of_population(confidence=confidence),
     )
     columns = (answer.estimates, answer.noise, answer.sampling, *ends, answer.post)
     numbers = np.stack(columns, axis=1)
@@ -192,17 +212,9 @@ def table(rows: Sequence[Row]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow((*(("column",) * several), *_HEAD))
     for row in rows:
-        numbers = (
-            row.estimate,
-            row.noise_error,
-            row.sampling_error,
-            row.low,
-            row.high,
-            row.low_all,
-            row.high_all,
-            row.post,
-        )
         about = (row.column,) * several
         digits = digits_of(row, least=_DIGITS)
-        writer.writerow((*about, row.item, *(f"{value:.{digits}g}" for value in numbers)))
+        writer.writerow(
+            (*about, row.item, *(f"{value:.{digits}g}" for value in astuple(row)[1:-1]))
+        )
     return out.getvalue()
