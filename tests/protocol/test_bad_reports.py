@@ -144,7 +144,7 @@ X = {"column": "x"}
 @pytest.mark.parametrize(
     ("about", "word"),
     [
-        ({"data": {**X, "domain": "ab"}}, "domain = 'ab': wanted"),
+        ({"data": {**X, "domain": "ab"}}, "= 'ab': wanted a list"),
         ({"data": {**X, "domain": ["a"]}}, "wanted 2 to"),
         ({"data": {**X, "domain": ["a", "b", "c"]}}, "wanted 2 for this k-rr"),
         ({"data": {**X, "domain": [["a"], {"b": 1}]}}, "wanted a text in quotes"),

@@ -200,9 +200,10 @@ def _described(path: str | Path, found: pa.Schema) -> tuple[Mechanism, Values | 
         raise ParameterError(f"reports = {str(path)!r}: wanted a report file written by shuffledp")
     try:
         about = json.loads(text)
-        if not isinstance(about, dict) or not isinstance(about.get("randomizer"), dict):
-            raise rejected("metadata", about, "a table with the table randomizer")
-        randomizer = mechanism_of(about["randomizer"])
+        named = about.get("randomizer") if isinstance(about, dict) else about
+        if not isinstance(named, dict):
+            raise rejected("randomizer", named, "a table with a name")
+        randomizer = mechanism_of(named)
         if about.get("data") is not None:
             column = column_of(data_of(about["data"]))
             column.check(randomizer)
