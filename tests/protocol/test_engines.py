@@ -13,7 +13,7 @@ import pytest
 import shuffledp as sd
 from shuffledp.deployment.model import Population
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.protocol import Column, Job, Outcome, read_reports, write_reports
+from shuffledp.protocol import Column, Job, Outcome, Record, read_reports, write_reports
 from shuffledp.protocol.engines import ArrayEngine, DuckEngine, Settings
 from shuffledp.protocol.jobs import BLOCK_ROWS, in_blocks
 from shuffledp.protocol.reports import from_arrow, to_arrow
@@ -338,3 +338,24 @@ assert DuckEngine({str(path)!r}).run(job, settings).aggregate().count == {rows}
         )
     assert 1 / 1.1 < found[1] / found[0] < 1.1, found
     assert found[1] << 20 < memory + (300 << 20)
+
+
+def test_of_every_user_the_first_row_is_used():
+    """Whatever the batches: 70,000 users of two rows each, far apart."""
+    users = np.arange(140_000) % 70_000
+    table = {"x": (np.arange(140_000) >= 70_000).astype(np.int64), "who": users}
+    job = Job(sd.KRR(k=2, eps0=40.0).to_dict(), Column(name="x"), 1, unit="who")
+    found = ArrayEngine(pa.table(table)).run(job, Settings())
+    assert (found.users, found.repeated) == (70_000, 70_000)
+    assert found.aggregate().sums.tolist() == [70_000.0, 0.0]
+    pair = Record((Column(name="x"), Column(name="y")))
+    both = Job(sd.Joint((sd.KRR(k=2, eps0=40.0),) * 2).to_dict(), pair, 1, unit="who")
+    found = ArrayEngine({"x": [0, 1, 1], "y": [1, 0, 1], "who": ["a", "a", "b"]}).run(
+        both, Settings()
+    )
+    assert [child.aggregate().sums.tolist() for child in found.children] == [[1, 1], [0, 2]]
+    for who, unit in (([1, None], "who"), ([1, 2], "x"), ([[1], [2]], "who")):
+        with pytest.raises(ParameterError, match="unit"):
+            ArrayEngine({"x": [0, 1], "who": who}).run(
+                dataclasses.replace(job, unit=unit), Settings()
+            )

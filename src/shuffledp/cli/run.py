@@ -122,6 +122,7 @@ def run(
       domain = ["ATL", "BOS", "..."]   # public, not read off the data
       nulls = "drop"                   # or "refuse", "category"
       outside = "category"             # or "refuse", "drop"; "clip" for numbers
+      unit = "device_id"               # names the user, whose first row is used
 
     \b
     By mechanism, also:
@@ -348,6 +349,7 @@ def _print_run(result: Any, sources: int, certificate: Any) -> None:
     for count, why in (
         (result.outcome.nulls, "no value"),
         (result.outcome.outside, "outside the domain"),
+        (result.outcome.repeated, "a further one of the same user"),
     ):
         if count:
             click.echo(f"  {count:,} rows left out: {why}")

@@ -84,6 +84,10 @@ class Data(_Column):
     columns: list[Attribute] | None = Field(
         default=None, description="for the mechanism joint: a table for each of its parts, in order"
     )
+    unit: str | None = Field(
+        default=None,
+        description="column that names the user, where users have several rows: the first is used",
+    )
     hashed: bool = Field(
         default=False, description="an open domain: text is hashed to the mechanism's items"
     )

@@ -48,6 +48,8 @@ class Outcome:
         Where a report has parts, or is one of them: those of the parts, in place of sums.
     users : int
         Users who reported, one row each; other than ``count`` where a user sends several messages.
+    repeated : int
+        Rows left out because an earlier one is of the same user.
     """
 
     count: int = 0
@@ -57,6 +59,7 @@ class Outcome:
     outside: int = 0
     children: tuple[Outcome, ...] = ()
     users: int = 0
+    repeated: int = 0
 
     @staticmethod
     def of(aggregate: Aggregate, *, nulls: int = 0, outside: int = 0) -> Outcome:
@@ -81,6 +84,7 @@ class Outcome:
             self.outside + other.outside,
             _added(self.children, other.children),
             self.users + other.users,
+            self.repeated + other.repeated,
         )
 
     def aggregate(self) -> Aggregate:
@@ -126,12 +130,15 @@ class Job:
         Simulation only. None: randomness from the operating system.
     asked : Asked
         What the reports are summed for.
+    unit : str, optional
+        Column that names the user: of every user the first row is used.
     """
 
     randomizer: dict[str, Any]
     column: Values
     seed: int | None = None
     asked: Asked = field(default_factory=Asked)
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -152,7 +159,7 @@ class Job:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What was made of it stays here: not every mechanism can be sent.
-        return Job, (self.randomizer, self.column, self.seed, self.asked)
+        return Job, (self.randomizer, self.column, self.seed, self.asked, self.unit)
 
     def source(self, block: int) -> RandomSource:
         """Random numbers of one block: the system's, or the seed's stream of that number."""

@@ -19,7 +19,7 @@ from shuffledp.outputs import writing
 from shuffledp.protocol.aggregated import aggregated
 from shuffledp.protocol.answers import Answer, Row, largest_rows, rows_of, table
 from shuffledp.protocol.engines import DuckEngine, Engine, Settings, TextFormat
-from shuffledp.protocol.engines.base import LocalEngine
+from shuffledp.protocol.engines.base import FirstRows, LocalEngine
 from shuffledp.protocol.jobs import AGGREGATOR, Job, Mechanism, Outcome, mechanism_of
 from shuffledp.protocol.questions import Asked, Question, found_in, question
 from shuffledp.protocol.records import Values, column_of
@@ -118,7 +118,8 @@ def run(
     deployment = source.deployment
     mechanism = _mechanism(deployment)
     asked = asked or asked_of(deployment)
-    job = Job(mechanism.to_dict(), column, seed, asked)
+    unit = None if deployment.data is None else deployment.data.unit
+    job = Job(mechanism.to_dict(), column, seed, asked, unit)
     wanted = job.question
     if deployment.view == "sums":
         wanted = _of_sums(deployment, wanted, settings)
@@ -222,9 +223,12 @@ def read_values(
     deployment = source.deployment
     if deployment.view == "sums":
         wanted = aggregated(wanted, deployment.sums(deployment.population.arriving))
+    unit = None if deployment.data is None else deployment.data.unit
     parts, before = [], 0
-    for batch in engine.arrays(column.names, Settings()):
-        parts.append(column.encode(batch, mechanism, before=before).values)
+    for batch in FirstRows(unit).of(engine, column.names, Settings()):
+        parts.append(
+            column.encode(batch, mechanism, before=before if unit is None else None).values
+        )
         before += len(batch)
     if not sum(len(part) for part in parts):
         raise rejected("input", "0 rows", "at least one row with a value")

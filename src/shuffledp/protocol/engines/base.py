@@ -11,11 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, rejected
 from shuffledp.protocol.jobs import Job, Outcome, in_blocks
 from shuffledp.protocol.reports import write_reports
 from shuffledp.protocol.shuffler import Shuffler
@@ -80,10 +81,10 @@ class LocalEngine(Engine):
 
         Sums do not depend on the order: where no reports are written nothing is shuffled.
         """
-        total, path = Outcome(), settings.reports
+        total, path, users = Outcome(), settings.reports, FirstRows(job.unit)
         with settings.shuffler() as shuffler:
-            for block, rows in enumerate(in_blocks(self.arrays(job.column.names, settings))):
-                reports, left_out = job.reports(rows, block)
+            for block, rows in enumerate(in_blocks(users.of(self, job.column.names, settings))):
+                reports, left_out = job.reports(rows, block, counted=job.unit is None)
                 total = total + left_out
                 if len(reports):
                     total = total + job.outcome(reports)
@@ -93,7 +94,46 @@ class LocalEngine(Engine):
             settings.enough(total.users)
             if path is not None:
                 leave(job, shuffler.batches(), path, total.users)
-        return total
+        return total + Outcome(repeated=users.left_out)
+
+
+class FirstRows:
+    """Of every user the first row, in the order of the table: whose names are held in memory.
+
+    Parameters
+    ----------
+    unit : str, optional
+        Column that names the user. None: every row is a user's.
+
+    Attributes
+    ----------
+    left_out : int
+        Further rows of the same users so far.
+    """
+
+    def __init__(self, unit: str | None) -> None:
+        self._unit, self.left_out = unit, 0
+
+    def of(
+        self, engine: LocalEngine, names: tuple[str, ...], settings: Settings
+    ) -> Iterator[pa.Array]:
+        """The rows of these columns, of several columns as structs."""
+        if self._unit is None:
+            yield from engine.arrays(names, settings)
+            return
+        if self._unit in names:
+            raise rejected("unit", self._unit, "another column than those of the values")
+        seen: set[Any] = set()
+        for rows in engine.arrays((self._unit, *names), settings):
+            users, *columns = rows.flatten()
+            if users.null_count or pa.types.is_nested(users.type):
+                raise rejected("unit", self._unit, "a column that names the user in every row")
+            places = {user: place for place, user in reversed([*enumerate(users.to_pylist())])}
+            fresh = sorted(place for user, place in places.items() if user not in seen)
+            seen.update(places)
+            self.left_out += len(rows) - len(fresh)
+            batch = pa.RecordBatch.from_arrays(columns, names=list(names))
+            yield in_one(batch.take(pa.array(fresh, pa.int64())))
 
 
 def leave(job: Job, shuffled: Iterable[np.ndarray], path: Path, users: int) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, rejected
 from shuffledp.protocol.engines.base import Engine, Settings, in_one, leave, unknown
 from shuffledp.protocol.jobs import BLOCK_ROWS, Job, Outcome, in_blocks
 from shuffledp.protocol.shuffler import shuffle_reports
@@ -50,6 +50,8 @@ class SparkEngine(Engine):
         With a seed rows are numbered first, so that each block has its own stream, as on the other
         engines; no table is written then.
         """
+        if job.unit is not None:
+            raise rejected("unit", job.unit, "none with Spark: a frame with one row a user")
         for name in job.column.names:
             if name not in self._frame.columns:
                 raise unknown(name, self._frame.columns)
