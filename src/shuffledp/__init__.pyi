@@ -78,6 +78,11 @@ from shuffledp.randomizers import (
     randomizer_names as randomizer_names,
 )
 from shuffledp.rounds import Composed as Composed, central as central, compose as compose
-from shuffledp.surveys import Survey as Survey, Surveys as Surveys, survey as survey
+from shuffledp.surveys import (
+    Survey as Survey,
+    Surveys as Surveys,
+    survey as survey,
+    survey_columns as survey_columns,
+)
 from shuffledp.training import SGD as SGD
 from shuffledp.views.noise import AddedNoise as AddedNoise

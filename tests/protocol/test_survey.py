@@ -177,7 +177,7 @@ COLUMNS = {
 
 @pytest.fixture(scope="module")
 def both():
-    return sd.survey({"page": VALUES, "age": AGES}, COLUMNS, **TARGET)
+    return sd.survey_columns({"page": VALUES, "age": AGES}, COLUMNS, **TARGET)
 
 
 def test_several_columns_share_the_budget(both):
@@ -214,7 +214,6 @@ def test_several_columns_are_shown_and_saved(both, tmp_path):
 
 
 NUMBERS = {"data": {"age": AGES}, "column": "age", "domain": None}
-SEVERAL = {"data": {"page": VALUES, "age": AGES}, "column": COLUMNS, "domain": None}
 BAD = [
     ({"column": 3}, "column = 3: wanted the name of a column"),
     ({"column": "nope"}, "column = 'nope': wanted one of page"),
@@ -252,15 +251,6 @@ BAD = [
         ({"low": 0, "high": 100, "mechanisms": []}, "mechanisms = []: wanted one or more of"),
         ({"domain": range(121), "mechanisms": ["duchi"]}, "mechanisms = 'duchi': wanted one of"),
     )),
-    *(({**SEVERAL, **change}, words) for change, words in (
-        ({"column": {"page": COLUMNS["page"]}}, "settings of several"),
-        ({"column": {**COLUMNS, "age": 3}}, "column 'age' = 3: wanted a mapping"),
-        ({"column": {**COLUMNS, "age": {"lo": 3}}}, "wanted a mapping with some of domain"),
-        ({"column": {**COLUMNS, "age": {"share": 0}}}, "column 'age': share = 0: wanted"),
-        ({"low": 0}, "low: wanted in the settings of each column"),
-        ({"nulls": "drop"}, "nulls: wanted in the settings of each column"),
-        ({"epsilon": math.nan}, "epsilon = nan"),
-    )),
 ]  # fmt: skip
 
 
@@ -271,6 +261,23 @@ def test_one_clear_error(change, words):
         sd.survey(**{**given, **change})
     assert "\n" not in str(caught.value)
     assert "SECRET" not in str(caught.value)
+
+
+SEVERAL = [
+    ({"columns": {"page": COLUMNS["page"]}}, "names of two columns or more"),
+    ({"columns": {**COLUMNS, "age": 3}}, "column 'age' = 3: wanted a mapping"),
+    ({"columns": {**COLUMNS, "age": {"lo": 3}}}, "wanted a mapping with some of domain"),
+    ({"columns": {**COLUMNS, "age": {"share": 0}}}, "column 'age': share = 0: wanted"),
+    ({"epsilons": 0}, "wanted a mapping with some of domain"),
+    ({"epsilon": math.nan}, "epsilon = nan"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), SEVERAL, ids=range(len(SEVERAL)))
+def test_one_clear_error_of_several_columns(change, words):
+    given = {"data": {"page": VALUES, "age": AGES}, "columns": COLUMNS, **TARGET}
+    with pytest.raises(sd.ParameterError, match=re.escape(words)):
+        sd.survey_columns(**{**given, **change})
 
 
 def test_no_mechanism_is_that_good(found, monkeypatch):

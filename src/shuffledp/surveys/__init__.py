@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shuffledp.surveys.front import survey
+from shuffledp.surveys.front import survey, survey_columns
 from shuffledp.surveys.result import Survey, Surveys
 
-__all__ = ["Survey", "Surveys", "survey"]
+__all__ = ["Survey", "Surveys", "survey", "survey_columns"]

@@ -72,17 +72,22 @@ class Given:
         )
 
 
-def given_column(data: Any, name: str, asked: Mapping[str, Any]) -> Given:
-    """The column, read once: what is refused of it is refused here."""
-    task = task_of(*(asked[key] for key in ("domain", "low", "high", "ranges")))
-    settings = {key: asked[key] for key in ("nulls", "outside")}
+def given_column(
+    data: Any, name: Any, task: dict[str, Any], *, domain: Any, ranges: Any, **settings: Any
+) -> Given:
+    """The column, read once: what is refused of it is refused here.
+
+    ``task`` is ``task_of`` what is said of it; ``settings`` are ``nulls`` and ``outside``.
+    """
+    if not isinstance(name, str) or not name:
+        raise rejected("column", name, "the name of a column")
     ends: tuple[float, ...] = ()
     pieces: tuple[tuple[int, int], ...] = ()
     values = column_of(data, name)
     if task["kind"] == "frequencies":
-        settings["domain"] = items_of(asked["domain"])
+        settings["domain"] = items_of(domain)
     if task["kind"] == "ranges":
-        ends, pieces = ranges_of(asked["ranges"])
+        ends, pieces = ranges_of(ranges)
         values = in_pieces(values, Column(name=name, **settings), ends)
         task["values"] = len(ends) - 1
     column = Column(name=name, **settings)

@@ -6,11 +6,11 @@ and ``notebook`` for tables other than Arrow's.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from shuffledp import _check
 from shuffledp._check import Trust
@@ -18,20 +18,16 @@ from shuffledp.bound import outward
 from shuffledp.errors import NotCertified, ParameterError, not_installed, rejected
 from shuffledp.surveys.result import Survey, Surveys
 
-# What is said of a column, and what holds where nothing is said.
-_USUAL: dict[str, Any] = {
-    **dict.fromkeys(("domain", "low", "high", "ranges", "mechanisms")),
-    **dict.fromkeys(("nulls", "outside"), "refuse"),
-}
 # A share of epsilon or delta is three roundings, each of 2^-53 of it, off the exact one at most.
 _BELOW = 1.0 - 2.0**-50
+# What is asked of all columns together, in ``survey_columns``.
+_TOGETHER = ("data", "column", "epsilon", "delta")
 
 
 def _silent(message: str) -> None:
     del message
 
 
-@overload
 def survey(
     data: Any,
     column: str,
@@ -52,43 +48,7 @@ def survey(
     confidence: float = 0.95,
     title: str | None = None,
     report: Callable[[str], None] = _silent,
-) -> Survey: ...
-@overload
-def survey(
-    data: Any,
-    column: Mapping[str, Mapping[str, Any]],
-    *,
-    epsilon: float,
-    delta: float,
-    rounds: int = 1,
-    minimum_batch: int | None = None,
-    colluding: float = 0.0,
-    trust: Trust = "all",
-    confidence: float = 0.95,
-    title: str | None = None,
-    report: Callable[[str], None] = _silent,
-) -> Surveys: ...
-def survey(
-    data: Any,
-    column: str | Mapping[str, Mapping[str, Any]],
-    *,
-    epsilon: float,
-    delta: float,
-    domain: Iterable[str | int] | None = None,
-    low: float | None = None,
-    high: float | None = None,
-    ranges: Iterable[tuple[float, float]] | None = None,
-    rounds: int = 1,
-    minimum_batch: int | None = None,
-    colluding: float = 0.0,
-    nulls: Literal["refuse", "drop", "category"] = "refuse",
-    outside: Literal["refuse", "drop", "category", "clip"] = "refuse",
-    trust: Trust = "all",
-    mechanisms: Iterable[str] | None = None,
-    confidence: float = 0.95,
-    title: str | None = None,
-    report: Callable[[str], None] = _silent,
-) -> Survey | Surveys:
+) -> Survey:
     """Choose a mechanism for a target, run it on a column, and certify what was run.
 
     The mechanism is the most accurate of those that meet the target for as many users as have a
@@ -101,12 +61,8 @@ def survey(
     data : data frame, table or mapping
         One row a user: pandas, polars and whatever narwhals reads, PyArrow tables, or columns by
         their names.
-    column : str, or mapping
-        Which column holds the values. Of several columns: their names, each with what is said of it
-        alone (``domain``, ``low`` and ``high``, or ``ranges``; ``nulls``, ``outside``,
-        ``mechanisms``). Each is shuffled by itself; epsilon and delta are split between them,
-        evenly or as their ``share`` says (positive numbers), so that by basic composition the
-        target holds for all columns of a user together.
+    column : str
+        Which column holds the values.
     epsilon, delta : float
         Target after all rounds: certified central eps > 0 in nats, 0 < delta < 1.
     domain : sequence of str or int, optional
@@ -142,12 +98,12 @@ def survey(
 
     Returns
     -------
-    Survey, or Surveys of several columns
+    Survey
 
     Raises
     ------
     ParameterError
-        If an argument or a value of a column is not what was wanted, too few rows have a value,
+        If an argument or a value of the column is not what was wanted, too few rows have a value,
         or an extra is not installed.
     NotCertified
         If no mechanism meets the target.
@@ -161,39 +117,66 @@ def survey(
     >>> found.users, found.bound.upper <= 1.0
     (2000, True)
     """
-    one = _needed()
-    common = one.Common(
-        data,
-        rounds=rounds,
-        population={"minimum_batch": minimum_batch, "colluding": colluding},
-        trust=trust,
-        confidence=_check.open_unit("confidence", confidence),
-        title=title,
-        report=report,
+    try:
+        from shuffledp.surveys import columns, one
+    except ModuleNotFoundError as error:
+        raise ParameterError(not_installed("survey", [error.name or "pyarrow"], "run")) from None
+    confidence = _check.open_unit("confidence", confidence)
+    task = columns.task_of(domain, low, high, ranges)
+    given = columns.given_column(
+        data, column, task, domain=domain, ranges=ranges, nulls=nulls, outside=outside
     )
-    alone = {
-        "domain": domain, "low": low, "high": high, "ranges": ranges, "nulls": nulls,
-        "outside": outside, "mechanisms": mechanisms,
-    }  # fmt: skip
-    if isinstance(column, Mapping):
-        changed = [key for key, value in alone.items() if value not in (None, "refuse")]
-        if changed:
-            raise ParameterError(f"{changed[0]}: wanted in the settings of each column")
-        return _several(common, column, epsilon, delta)
-    return one.survey_of(common, column, epsilon, delta, alone)
+    plan = one.planned_for(
+        given,
+        title=f"Survey of {column}" if title is None else title,
+        population={"minimum_batch": minimum_batch, "colluding": colluding},
+        report=report,
+        epsilon=epsilon,
+        delta=delta,
+        rounds=rounds,
+        trust=trust,
+        mechanisms=columns.usual(given.task) if mechanisms is None else mechanisms,
+    )
+    return one.survey_of(given, plan, epsilon=epsilon, confidence=confidence, report=report)
 
 
-def _several(
-    common: Any, columns: Mapping[str, Mapping[str, Any]], epsilon: float, delta: float
+def survey_columns(
+    data: Any,
+    columns: Mapping[str, Mapping[str, Any]],
+    *,
+    epsilon: float,
+    delta: float,
+    **common: Any,
 ) -> Surveys:
-    """A survey of each column at its part of the target; NotCertified if the parts do not fit."""
+    """``survey`` of several columns of the same users, each shuffled by itself.
+
+    Epsilon and delta are split between the columns, evenly or as their ``share`` says, so that by
+    basic composition the target holds for all columns of a user together.
+
+    Parameters
+    ----------
+    data : data frame, table or mapping
+        One row a user.
+    columns : mapping
+        Two columns or more by their names, each with what ``survey`` is told of it alone (as
+        ``domain``) and its ``share``, a positive number, 1 by default.
+    epsilon, delta : float
+        Target for all columns together, after all rounds.
+    **common
+        What ``survey`` is told of every column.
+
+    Raises
+    ------
+    ParameterError, NotCertified
+        As ``survey``.
+    """
     epsilon, delta = _check.positive("epsilon", epsilon), _check.open_unit("delta", delta)
-    if len(columns) < 2:
-        raise rejected("column", dict(columns), "the name of one column, or settings of several")
+    if not isinstance(columns, Mapping) or len(columns) < 2:
+        raise rejected("columns", columns, "names of two columns or more, each with its settings")
+    known = [name for name in inspect.signature(survey).parameters if name not in _TOGETHER]
     for name, settings in columns.items():
-        known = (*_USUAL, "share")
-        if not isinstance(settings, Mapping) or not set(settings) <= set(known):
-            wanted = f"a mapping with some of {', '.join(known)}"
+        if not isinstance(settings, Mapping) or not {*settings, *common} <= {*known, "share"}:
+            wanted = f"a mapping with some of {', '.join((*known, 'share'))}"
             raise rejected(f"column {name!r}", settings, wanted)
     weights = [
         _check.positive(f"column {name!r}: share", one.get("share", 1.0), high=1e9)
@@ -202,9 +185,11 @@ def _several(
     shares = [weight / math.fsum(weights) for weight in weights]
     parts = []
     for (name, settings), share in zip(columns.items(), shares, strict=True):
-        told = replace(common, report=lambda words, name=name: common.report(f"{name}: {words}"))
-        part = epsilon * share * _BELOW, delta * share * _BELOW
-        parts.append(_needed().survey_of(told, name, *part, _USUAL | dict(settings)))
+        own = common | {key: value for key, value in settings.items() if key != "share"}
+        if tell := own.get("report"):
+            own["report"] = lambda words, name=name, tell=tell: tell(f"{name}: {words}")
+        target = {"epsilon": epsilon * share * _BELOW, "delta": delta * share * _BELOW}
+        parts.append(survey(data, name, **target, **own))
     spent = _added([_most(part.certificate) for part in parts])
     kept = _added([part.certificate.members[0].at for part in parts])
     if not (spent <= epsilon and kept <= delta):
@@ -228,12 +213,3 @@ def _most(certificate: Any) -> float:
     """The largest certified upper end after all rounds, where the shuffler works."""
     value = certificate.members[0].worst.upper.value
     return math.inf if value is None else value
-
-
-def _needed() -> Any:
-    """The modules that need the extra ``run``, or one line that names it."""
-    try:
-        from shuffledp.surveys import one
-    except ModuleNotFoundError as error:
-        raise ParameterError(not_installed("survey", [error.name or "pyarrow"], "run")) from None
-    return one

@@ -1,10 +1,9 @@
-"""One column: what it holds, the plan for it, the run of that plan, and its certificate."""
+"""One column: the plan for it, the run of that plan, and its certificate."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,46 +12,37 @@ from shuffledp.certificate import Release, issue
 from shuffledp.deployment import DeploymentFile, parse
 from shuffledp.deployment.files import tomllib
 from shuffledp.deployment.plan import Planned, planned
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import NotCertified
 from shuffledp.planner import Plan, make_task
 from shuffledp.protocol.answers import table as table_of
 from shuffledp.protocol.engines import Settings
 from shuffledp.protocol.questions import Asked
 from shuffledp.protocol.run import run
-from shuffledp.surveys.columns import Given, given_column, usual
+from shuffledp.surveys.columns import Given
 from shuffledp.surveys.result import NAME, Survey
 
 
-@dataclass(frozen=True)
-class Common:
-    """What is asked of every column."""
-
-    data: Any
-    rounds: int
-    population: Mapping[str, Any]
-    trust: str
-    confidence: float
-    title: str | None
-    report: Callable[[str], None]
+def planned_for(given: Given, *, population: Mapping[str, Any], **target: Any) -> Planned:
+    """The plan for the users who have a value."""
+    about = {key: value for key, value in given.task.items() if key != "kind"}
+    task = make_task(given.task["kind"], **about)
+    return planned(task, population={"users": given.users, **population}, where=NAME, **target)
 
 
 def survey_of(
-    common: Common, column: Any, epsilon: float, delta: float, asked: Mapping[str, Any]
+    given: Given,
+    made: Planned,
+    *,
+    epsilon: float,
+    confidence: float,
+    report: Callable[[str], None],
 ) -> Survey:
-    """One column: what it holds, the plan for it, the run of that plan, and its certificate.
-
-    ``asked`` is what is said of this column: domain, low and high, or ranges; nulls, outside
-    and mechanisms.
-    """
-    if not isinstance(column, str) or not column:
-        raise rejected("column", column, "the name of a column")
-    given = given_column(common.data, column, asked)
-    made = _planned(common, given, epsilon, delta, asked["mechanisms"])
+    """The run of a plan on a column, and its certificate."""
     found = made.found
     row = found.recommended
     if row is None:
         raise NotCertified(_missed(found))
-    common.report(f"{row.label}, running")
+    report(f"{row.label}, running")
     text = given.deployment(made.text, row)
     source = DeploymentFile(
         Path(f"{NAME}.toml"),
@@ -65,7 +55,7 @@ def survey_of(
         given.column,
         settings=Settings(),
         asked=Asked(ranges=given.pieces),
-        confidence=common.confidence,
+        confidence=confidence,
     )
     _check_target(result.account, epsilon)
     rows = given.named(result.rows)
@@ -82,7 +72,7 @@ def survey_of(
     return Survey(
         column=given.name,
         rows=rows,
-        confidence=common.confidence,
+        confidence=confidence,
         users=outcome.users,
         nulls=outcome.nulls,
         outside=outcome.outside,
@@ -92,29 +82,6 @@ def survey_of(
         certificate=issue(source, result.account, release=release),
         table=table,
         notes=result.notes,
-    )
-
-
-def _planned(
-    common: Common,
-    given: Given,
-    epsilon: float,
-    delta: float,
-    mechanisms: Iterable[str] | None,
-) -> Planned:
-    """The plan for the users who have a value."""
-    about = {key: value for key, value in given.task.items() if key != "kind"}
-    return planned(
-        make_task(given.task["kind"], **about),
-        title=f"Survey of {given.name}" if common.title is None else common.title,
-        population={"users": given.users, **common.population},
-        where=NAME,
-        report=common.report,
-        epsilon=epsilon,
-        delta=delta,
-        rounds=common.rounds,
-        trust=common.trust,
-        mechanisms=usual(given.task) if mechanisms is None else mechanisms,
     )
 
 
