@@ -1,7 +1,6 @@
 """Sums with the aggregator's noise, run: what is drawn, estimated and written."""
 
 import csv
-import itertools
 import math
 from collections import Counter
 
@@ -13,12 +12,11 @@ from scipy.stats import binom, chi2
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.errors import ParameterError
-from shuffledp.protocol.aggregated import AroundNoise, aggregated, draw
+from shuffledp.protocol.aggregated import aggregated, draw
 from shuffledp.protocol.columns import Column
 from shuffledp.protocol.questions import Asked, question
-from shuffledp.randomizers.two_levels import BitMean
 from shuffledp.randomness import SeededSource
-from shuffledp.statistics.counts import Counts, hoeffding_ends
+from shuffledp.statistics.counts import Counts
 from shuffledp.statistics.estimates import Aggregate
 from shuffledp.statistics.messages import IntegerNoise, Step
 
@@ -99,30 +97,6 @@ def test_limits_hold_every_share_as_often_as_stated(mechanism, kind, scale, n):
         least = min(least, 1.0 - max(missed))
     # And they are no farther out than that takes: some m is missed nearly as often.
     assert least < 1.0 - 0.3 * tail
-
-
-def test_limits_of_a_mean_hold_it_whatever_the_values_are():
-    n, eps0, tail = 6, 1.0, 0.05
-    noise = IntegerNoise(LAPLACE, 1.2)
-    reach = 80
-    law, slope = masses(LAPLACE, 1.2, reach), math.tanh(0.5 * eps0)
-    seen = range(-reach, n + reach + 1)
-    ends = [AroundNoise(BitMean(w, n, eps0, -1.0, 1.0), noise, n).ends(tail) for w in seen]
-    lows, highs = (np.array([float(end[k][0]) for end in ends]) for k in (0, 1))
-    for values in itertools.combinations_with_replacement((-1.0, -0.3, 0.8, 1.0), n):
-        chance = law
-        for x in values:
-            one = 0.5 + 0.5 * x * slope
-            chance = np.convolve(chance, [1.0 - one, one])
-        mean = math.fsum(values) / n
-        assert chance[lows > mean + 1e-12].sum() <= tail
-        assert chance[highs < mean - 1e-12].sum() <= tail
-    # Next to no noise: hardly wider than without any.
-    small = AroundNoise(BitMean(300, 1000, 2.0, 0.0, 1.0), IntegerNoise(LAPLACE, 0.05), 1000)
-    plain = BitMean(300, 1000, 2.0, 0.0, 1.0)
-    width = [float(one.ends(tail)[1][0] - one.ends(tail)[0][0]) for one in (small, plain)]
-    assert width[1] <= width[0] <= 1.01 * width[1]
-    assert hoeffding_ends(0.0, n, tail)[0] == 0.0
 
 
 @pytest.mark.many(2)

@@ -21,19 +21,14 @@ from shuffledp.randomizers import Channel, Duchi, Gaussian
 from shuffledp.randomizers.encodings import OUE, RAPPOR
 from shuffledp.randomizers.frequency import Support
 from shuffledp.randomizers.integers import GaussianNoise, GeometricNoise, whole_sums
-from shuffledp.randomizers.two_levels import BitMean
 from shuffledp.randomness import RandomSource
-from shuffledp.statistics.counts import Counts, hoeffding_ends
+from shuffledp.statistics.counts import Counts
 from shuffledp.statistics.estimates import Aggregate, Law
 from shuffledp.statistics.messages import IntegerNoise, Step
 from shuffledp.views.noise import AddedNoise
 from shuffledp.views.sums import Sums
 
-__all__ = ["Aggregated", "AroundNoise", "aggregated", "draw"]
-
 Floats = npt.NDArray[np.floating[Any]]
-# Shares of a tail that are left to the noise, of which that is taken that is narrowest.
-_SHARES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
 
 
 def draw(noise: AddedNoise, size: int, source: RandomSource) -> npt.NDArray[np.int64]:
@@ -150,7 +145,7 @@ class Aggregated(Question):
         return replace(sums, sums=counts + np.array([-z, z]))
 
     def answer(self, sums: Aggregate, users: int) -> Answer:
-        """From released sums: errors are those of reports and noise, intervals of both laws."""
+        """From released sums: errors of reports and noise; limits of shares by both laws."""
         found = self.wanted.answer(sums, users)
         if isinstance(self.wanted, Mean):
             scatter = largest_scatter(found.estimates, self.view.mechanism)
@@ -186,8 +181,8 @@ class Aggregated(Question):
         added, mechanism, n = self.view.added, self.view.mechanism, sums.count
         if added is None:
             return found.law
-        if isinstance(found.law, BitMean):
-            return AroundNoise(found.law, law_of(added), n)
+        if isinstance(mechanism, Duchi):
+            return None  # bits of different probabilities: normal intervals
         rates = support_of(mechanism)
         own, other = Step(rates.own, rates.own_miss), Step(rates.other, rates.other_miss)
         ones = np.ones(sums.sums.size)
@@ -197,49 +192,3 @@ class Aggregated(Question):
 def law_of(added: AddedNoise) -> IntegerNoise:
     """The law of the noise that an aggregator adds to one sum."""
     return IntegerNoise(added.kind, added.scale)
-
-
-@dataclass(frozen=True)
-class AroundNoise:
-    """The mean of values whose bits were added up, with noise on the number of ones.
-
-    The values' bits have different probabilities, for which limits by Hoeffding's theorem hold; it
-    says nothing of bits with noise. So a part of the tail is left to the noise, and the limits are
-    those of the number of ones that it leaves.
-
-    Attributes
-    ----------
-    bits : BitMean
-        With the noisy number of ones.
-    added : IntegerNoise
-        What is on it.
-    count : int
-        Users.
-    """
-
-    bits: BitMean
-    added: IntegerNoise
-    count: int
-
-    @property
-    def noise(self) -> float:
-        """Bits that are flipped, and the noise's variance."""
-        return self.bits.noise + self.added.variance
-
-    def ends(self, tail: float) -> tuple[Floats, Floats]:
-        """Limits that the mean is beyond with probability at most ``tail``, on each side."""
-        # Which part is a matter of n and the noise, not of what was counted.
-        half = self.count // 2
-        share = max(_SHARES, key=lambda share: self._chances(half, tail, share)[0])
-        low, high = map(self.bits.value, self._chances(self.bits.ones, tail, share))
-        return np.array([low]), np.array([high])
-
-    def _chances(self, ones: float, tail: float, share: float) -> tuple[float, float]:
-        """Limits of the bits' mean probability, with that share of the tail left to the noise."""
-        most = self.added.beyond(share * tail)
-        fewest, largest = (min(max(ones + z, 0.0), self.count) for z in (-most, most))
-        rest = (1.0 - share) * tail
-        return (
-            hoeffding_ends(fewest, self.count, rest)[0],
-            hoeffding_ends(largest, self.count, rest)[1],
-        )

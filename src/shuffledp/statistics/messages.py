@@ -171,14 +171,6 @@ class IntegerNoise:
         total = sum(mass[..., j] * np.exp(1j * t * z) for j, z in enumerate(values))
         return np.log(np.where(np.abs(total) < _NOTHING, _NOTHING, total)) + 1j * t * middle
 
-    def beyond(self, tail: float) -> int:
-        """The least z >= 0 with P(Z > z) <= tail."""
-        reach = math.ceil(max(_WIDE * self.scale, -2.0 * self.scale * math.log(tail))) + 3
-        z = np.arange(-reach, reach + 1) / self.scale
-        mass = np.exp(-np.abs(z) if self.kind == "discrete-laplace" else -0.5 * z * z)
-        after = np.cumsum((mass / mass.sum())[::-1])[::-1][reach + 1 :]
-        return int(np.searchsorted(-after, -tail))
-
     def _gaussian(self, tilt: Floats) -> tuple[Floats, Floats, Floats]:
         square = self.scale**2
         level = 0.5 * square * tilt**2
