@@ -78,9 +78,9 @@ def test_what_does_not_fit_is_said_in_one_line(whole, tmp_path, edit):
     ("text", "said"),
     [
         ("{", "not JSON"),
-        ("[]", "shuffledp-audit/4"),
-        ('{"format": "shuffledp-audit/3"}', "shuffledp-audit/4"),
-        ('{"format": "shuffledp-audit/4"}', "a file of an audit"),
+        ("[]", "shuffledp-audit/5"),
+        ('{"format": "shuffledp-audit/4"}', "shuffledp-audit/5"),
+        ('{"format": "shuffledp-audit/5"}', "a file of an audit"),
         ('{"format": NaN}', "a finite one"),
         ("[" * 100_000, "a file of an audit"),
         ("9" * 5_000, "a file of an audit"),

@@ -19,7 +19,6 @@ from shuffledp.audit.design import Design, PairDesign, design
 from shuffledp.audit.learned import MOST_CHOOSING
 from shuffledp.audit.plan import AuditPlan
 from shuffledp.audit.result import (
-    DELTA,
     EPSILON,
     GUARANTEE,
     INDEPENDENCE,
@@ -60,7 +59,7 @@ def result_of(plan: AuditPlan, tally: Tally, *, found: Design | None = None) -> 
         plan.level,
         f"{plan.reports:,} reports under each of {len(plan.asked)} inputs",
         findings,
-        (*local, *judge.deltas(), *central),
+        (*local, *central),
         (*_said(plan, tally), *lift.words(plan, central, known=bool(near))),
     )
 
@@ -181,18 +180,6 @@ class _Judge:
             values, event = tuple(self.values[i] for i in pair.pair), self._speaks(pair)
             made.append(Bound(EPSILON, values, pair.delta, lower, pair.epsilon, event, points))
         return made
-
-    def deltas(self) -> Iterator[Bound]:
-        """Lower bounds of delta, by the cells in which P0 - e^eps P1 is expected to be positive."""
-        mass = self.reading.mass
-        for epsilon in self.plan.epsilons:
-            grow = math.exp(min(epsilon, 700.0))
-            gains = [mass[p.pair[0]] - grow * mass[p.pair[1]] for p in self.design.pairs]
-            place = int(np.argmax([np.maximum(gain, 0.0).sum() for gain in gains]))
-            pair = self.design.pairs[place]
-            ratio = self._ratio(pair, gains[place] > 0.0, 0.5)
-            lower = ratio.delta(self.plan.limits_level, epsilon=epsilon)
-            yield Bound(DELTA, tuple(self.values[i] for i in pair.pair), epsilon, lower)
 
     def _ratio(self, pair: PairDesign, inside: Any, share: float) -> limits.Ratio:
         first, second = (int(self.tally.counts[i, :-1][inside].sum()) for i in pair.pair)

@@ -206,12 +206,6 @@ class Ratio:
             return 0.0
         return max(0.0, math.log(gap / high) * (1.0 - 4e-16) - 1e-15)
 
-    def delta(self, alpha: float, *, epsilon: float) -> float:
-        """Lower confidence bound of delta at this eps."""
-        low, high = self.ends(alpha)
-        grown = math.exp(epsilon) * high if epsilon < 700.0 else math.inf
-        return max(0.0, (low - grown) * (1.0 - 1e-15) - 1e-16)
-
     def p_value(self, epsilon: float, *, delta: float = 0.0) -> float:
         """Smallest level, to a factor 1 + 2^-20, at which the limits contradict the guarantee."""
         grow = math.exp(min(epsilon, 700.0))

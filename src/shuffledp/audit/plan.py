@@ -78,8 +78,6 @@ class AuditPlan(Plain, Described):
         Messages of the shuffle to which the local findings are lifted.
     deltas : tuple of float
         Where the central eps is bounded.
-    epsilons : tuple of float
-        Where delta of one report is bounded.
     claimed : float, optional
         eps0 that a program without a declared mechanism is said to have.
     """
@@ -91,7 +89,6 @@ class AuditPlan(Plain, Described):
     inputs: tuple[Any, ...] | None = None
     n: int | None = None
     deltas: tuple[float, ...] = (1e-6, 1e-9, 1e-12)
-    epsilons: tuple[float, ...] = ()
     claimed: float | None = None
 
     def __post_init__(self) -> None:
@@ -111,7 +108,6 @@ class AuditPlan(Plain, Described):
             "seed": _check.count("seed", self.seed, low=0, high=2**63 - 1),
             "n": None if self.n is None else _check.count("n", self.n, low=2),
             "deltas": tuple(_check.open_unit("deltas", d) for d in self.deltas),
-            "epsilons": tuple(_check.epsilon("epsilons", e) for e in self.epsilons),
             "inputs": chosen,
         }
         if self.claimed is not None:
@@ -148,8 +144,8 @@ class AuditPlan(Plain, Described):
 
     @property
     def limits_level(self) -> float:
-        """The part that the limits of all pairs share, and that of each bound of delta."""
-        return (self.alpha - self.level) / (1 + len(self.epsilons))
+        """The part that the limits of all pairs share."""
+        return self.alpha - self.level
 
     @property
     def total(self) -> int:

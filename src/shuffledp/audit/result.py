@@ -17,7 +17,7 @@ REFUTED, NOT_REFUTED = "refuted", "not refuted"
 LAW, GUARANTEE, INDEPENDENCE = "law", "guarantee", "independence"
 RESOLUTION = "resolution"
 # What a bound is of: one report, or the shuffle of many.
-EPSILON, DELTA, CENTRAL = "eps", "delta", "eps after shuffling"
+EPSILON, CENTRAL = "eps", "eps after shuffling"
 # Probability with which the smallest violation that is named is found.
 POWER = 0.9
 # Bounds and claims are sums and logarithms of floats.
@@ -71,11 +71,11 @@ class Bound:
     Attributes
     ----------
     quantity : str
-        "eps", "delta" or "eps after shuffling".
+        "eps" or "eps after shuffling".
     pair : tuple, or None
         The two values, in the order of the divergence; None where no pair gives a bound.
     at : float
-        The delta of an eps, the eps of a delta.
+        The delta.
     lower : float
         With the confidence of the part, jointly.
     claimed : float

@@ -18,7 +18,7 @@ from shuffledp.audit.shuffler import ShufflerPlan
 from shuffledp.errors import ParameterError, ShuffleDPError, rejected, unreadable
 from shuffledp.review import audit_report, to_markdown
 
-SAVED_FORMAT = "shuffledp-audit/4"
+SAVED_FORMAT = "shuffledp-audit/5"
 _PLANS: dict[str, type[Any]] = {"program": AuditPlan, "shuffler": ShufflerPlan}
 
 

@@ -72,15 +72,6 @@ class Placed:
 _Read = tuple[np.ndarray, np.ndarray, np.ndarray, str]
 
 
-class RefusedRow(Exception):  # noqa: N818 (a message on its way to ``Column.encode``)
-    """A row that is refused: where it is in its batch, and how many are."""
-
-    def __init__(self, bad: np.ndarray, rows: pa.Array, wanted: str) -> None:
-        super().__init__(wanted)
-        self.place, self.count = int(np.argmax(bad)), int(np.count_nonzero(bad))
-        self.rows, self.wanted = rows, wanted
-
-
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """Which column, its public domain, and what happens to values that are not in it.
@@ -213,27 +204,6 @@ class Column:
         self, rows: pa.Array | pa.ChunkedArray, randomizer: Any, before: int | None
     ) -> Placed:
         """The same row by row, none left out."""
-        try:
-            return self._place(rows, randomizer)
-        except RefusedRow as refused:
-            raise self._refusal(refused, before) from None
-
-    def _refusal(self, refused: RefusedRow, before: int | None) -> ParameterError:
-        """Which row is refused and how many are; never its value, unless that is asked for."""
-        where, among = "a row", f"a batch of {len(refused.rows):,} rows"
-        if before is not None:
-            where = f"row {before + refused.place + 1:,}"
-            among = f"the first {before + len(refused.rows):,} rows"
-        what = f"column {self.name!r}, {where}"
-        if self.show_values:
-            value = refused.rows[refused.place].as_py()
-            return rejected(what, value, f"{refused.wanted} ({refused.count:,} of {among} are not)")
-        return ParameterError(
-            f"{what}: wanted {refused.wanted} ({refused.count:,} of {among} are not)"
-        )
-
-    def _place(self, rows: pa.Array | pa.ChunkedArray, randomizer: Any) -> Placed:
-        """Every row's input; RefusedRow for a row that is refused."""
         if isinstance(rows, pa.ChunkedArray):
             rows = rows.combine_chunks()
         if pa.types.is_dictionary(rows.type):
@@ -246,7 +216,7 @@ class Column:
             (self.outside, outside, wanted),
         ):
             if policy in {"refuse", "clip"} and bool(bad.any()):
-                raise RefusedRow(bad, rows, words)
+                raise self._refusal(rows, bad, words, before)
         own = len(self.domain or ())
         if self.nulls == "category":
             values, gone = np.where(gone, own, values), np.zeros_like(gone)
@@ -254,6 +224,20 @@ class Column:
         if self.outside == "category":
             values, outside = np.where(outside, own, values), np.zeros_like(outside)
         return Placed(values, gone, outside)
+
+    def _refusal(
+        self, rows: pa.Array, bad: np.ndarray, wanted: str, before: int | None
+    ) -> ParameterError:
+        """Which row is refused and how many are; never its value, unless that is asked for."""
+        place, where, among = int(np.argmax(bad)), "a row", f"a batch of {len(rows):,} rows"
+        if before is not None:
+            where = f"row {before + place + 1:,}"
+            among = f"the first {before + len(rows):,} rows"
+        what = f"column {self.name!r}, {where}"
+        wanted += f" ({int(np.count_nonzero(bad)):,} of {among} are not)"
+        if self.show_values:
+            return rejected(what, rows[place].as_py(), wanted)
+        return ParameterError(f"{what}: wanted {wanted}")
 
     def _read(self, rows: pa.Array, randomizer: Any) -> _Read:
         if self.domain is not None:

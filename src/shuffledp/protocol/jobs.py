@@ -62,15 +62,15 @@ class Outcome:
     repeated: int = 0
 
     @staticmethod
-    def of(aggregate: Aggregate, *, nulls: int = 0, outside: int = 0) -> Outcome:
+    def of(aggregate: Aggregate) -> Outcome:
         """The outcome of one block."""
         if isinstance(aggregate, PartsAggregate):
             children = tuple(Outcome.of(part) for part in aggregate.parts)
-            return Outcome(aggregate.count, nulls=nulls, outside=outside, children=children)
+            return Outcome(aggregate.count, children=children)
         sums = np.asarray(aggregate.sums, dtype=np.float64)
         exact = bool(np.all((sums == np.floor(sums)) & (np.abs(sums) < _LARGEST_EXACT)))
         whole, parts = (sums, ()) if exact else (None, (sums,))
-        return Outcome(aggregate.count, whole, parts, nulls, outside)
+        return Outcome(aggregate.count, whole, parts)
 
     def __add__(self, other: Outcome) -> Outcome:
         whole = self.whole if other.whole is None else other.whole

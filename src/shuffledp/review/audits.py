@@ -117,8 +117,7 @@ def _bounds(found: Sequence[Any], confidence: float) -> Block:
             best[bound.quantity, bound.at] = bound
     rows = []
     for bound in best.values():
-        at = "" if not bound.at else f" at {'eps' if bound.quantity == 'delta' else 'delta'}"
-        name = f"{bound.quantity}{at}{f' = {bound.at:g}' if at else ''}"
+        name = bound.quantity + (f" at delta = {bound.at:g}" if bound.at else "")
         pair = (
             "" if bound.pair is None else f"{shown(bound.pair[0])} against {shown(bound.pair[1])}"
         )
