@@ -164,10 +164,10 @@ def test_what_cannot_be_read(rows, settings, word):
 def test_a_repeated_item_is_found_at_once():
     """200,001 items, the last one twice: a list scan takes over a minute."""
     items = tuple(f"item {i}" for i in range(200_000))
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ParameterError, match="item 199999"):
         Column(name="x", domain=(*items, items[-1]))
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
 
 
 def test_whole_numbers_too_large_for_any_domain_are_outside():
