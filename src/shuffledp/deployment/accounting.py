@@ -16,8 +16,9 @@ from shuffledp.deployment.setting import Setting, settings_of
 from shuffledp.deployment.widened import widened_at_target
 from shuffledp.population.crowd import crowd
 
-# Of the figure: relative width of the bounds, and how many: some take seconds.
-_CURVE_RTOL, _CURVE_POINTS = 1e-3, 9
+# Of the figure: relative width of the bounds and, for sums of many coordinates, whose time grows
+# with its inverse root, of theirs; number of points, some of which take seconds.
+_CURVE_RTOL, _SUMS_RTOL, _CURVE_POINTS = 1e-3, 5e-3, 9
 # Beyond it no sums of bits are accounted for: all data sets are searched.
 _MOST_SUMMED = 1_000_000
 
@@ -191,15 +192,23 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
         Told in a few words what is being computed.
     """
     deployment, now = account.deployment, account.answers[0].setting
+    target = deployment.target
     found = {one.n: one.bound for one in account.one_round if not one.setting.failed}
     low, high = max(1, min(found) // 10), max(10 * max(found), 100)
-    if deployment.view == "sums" or deployment.widened:
-        if deployment.view == "sums":
-            high = max(min(high, _MOST_SUMMED), *found)
+    if deployment.view == "sums":
+        high = max(min(high, _MOST_SUMMED), *found)
+
+        def summed(n: int) -> Bound:
+            seen = deployment.sums(n, rounds=now.rounds, rtol=_SUMS_RTOL)
+            return seen.bound(target.quantity, target.value, recomputed=True)
+
+        ns, bounds = _swept(summed, found, (low, high), report)
+        return Curve(ns, bounds)
+    if deployment.widened:
         ns, bounds = _swept(lambda n: bound_of(replace(now, n=n)), found, (low, high), report)
         return Curve(ns, bounds)
     rtol = max(_CURVE_RTOL, deployment.accounting.rtol)
-    messages, target = deployment.accountant(low, rtol=rtol), deployment.target
+    messages = deployment.accountant(low, rtol=rtol)
 
     def quick(n: int) -> Bound:
         return messages.among(n).bound(target.quantity, target.value, closing=False)

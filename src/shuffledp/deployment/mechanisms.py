@@ -58,6 +58,7 @@ def sums(
     relation: str,
     rounds: int = 1,
     added: Mapping[str, Any] | None = None,
+    rtol: float | None = None,
 ) -> Sums:
     """Sums of n honest reports; refused where nothing is certified of them.
 
@@ -69,7 +70,7 @@ def sums(
     try:
         noise = None if added is None else AddedNoise(**added)
         made = source_from_dict(randomizer)
-        found = summed(made, n, ones=ones, relation=relation, rtol=None, added=noise)
+        found = summed(made, n, ones=ones, relation=relation, rtol=rtol, added=noise)
     except NotCertified as error:
         raise ParameterError(f'view = "sums": {error}') from None
     try:

@@ -409,7 +409,9 @@ class Deployment(Table):
         """Messages of a batch among which a user's own is hidden."""
         return self.honest(batch) + (0 if self.shuffler is None else self.shuffler.dummies)
 
-    def sums(self, n: int, *, rounds: int = 1, failed: bool = False) -> Any:
+    def sums(
+        self, n: int, *, rounds: int = 1, failed: bool = False, rtol: float | None = None
+    ) -> Any:
         """Sums of n honest reports in so many rounds; without noise where the aggregator fails."""
         added = None if self.added is None or failed else self.added.model_dump()
         asked: dict[str, Any] = {
@@ -417,6 +419,7 @@ class Deployment(Table):
             "relation": self.relation,
             "rounds": rounds,
             "added": added,
+            "rtol": rtol,
         }
         return sums(self.randomizer, n, **asked)
 

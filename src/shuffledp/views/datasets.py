@@ -34,6 +34,8 @@ _SHARE = 1e-3
 # Values of a curve are this far apart at the most (``Round``); what follows asks for no less;
 # with Laplace noise, where searches take longer, somewhat farther.
 _STEADY, _STEADY_LAPLACE = 1e-3, 4e-3
+# Relative width of eps of several coordinates together, where none is asked for.
+_RTOL_TOGETHER = 5e-4
 U = UNIT_ROUNDOFF
 # Bits of a pure guarantee.
 _BITS = 128
@@ -191,11 +193,10 @@ def _several(view: AddedUp, quantity: Quantity, value: float, *, recomputed: boo
         else:
             log_target = max(compose([(part, times)]).rough_log_delta(value), _LOWEST)
         part = stated(part, log_target=log_target, rounds=times)
-    rtol = None if recomputed else view.rtol
-    found = below = compose([(part, times)], rtol=rtol).bound(quantity, value)
+    found = below = compose([(part, times)]).bound(quantity, value)
     if falling != times:
         # Those that rise have other laws: they are left out, which only lowers the lower end.
-        below = compose([(part, falling)], rtol=rtol).bound(quantity, value)
+        below = compose([(part, falling)]).bound(quantity, value)
     if isinstance(part, StatedRound):
         witness = _witness(part, below, falling)
     else:
@@ -282,6 +283,7 @@ def one_coordinate(view: AddedUp) -> Round:
         eps0=pure_of_one(view),
         key=("sum", view.mechanism, n, added),
         relation=REPLACEMENT,
+        rtol=_RTOL_TOGETHER if view.rtol is None else view.rtol,
         width=_STEADY_LAPLACE if slow else _STEADY,
         upper_theorem=upper,
         lower_theorem=lower,
