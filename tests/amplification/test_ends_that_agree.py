@@ -26,6 +26,7 @@ def test_delta_at_the_end_of_eps(mechanism, n, rtol):
             assert bound.upper_width <= rtol
 
 
+@pytest.mark.long
 def test_just_below_delta_at_zero():
     """log delta is flat against log eps: brackets of a fixed width would move the end far up."""
     accountant = sd.shuffle(sd.KRR(k=10, eps0=1.0), 100)

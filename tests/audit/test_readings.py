@@ -39,6 +39,7 @@ def test_what_runs_has_the_claimed_cells(mechanism):
         assert limits.multinomial(tally.counts[i, :-1], low, high) > 1e-6
 
 
+@pytest.mark.many(20)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.name}")
 def test_claimed_cells_are_consistent_with_the_certified_law(mechanism):
     """Merging cells never tells two inputs apart better than the certified law of all outputs."""
@@ -106,6 +107,7 @@ def test_inputs_of_another_mechanism_are_refused_by_name(mechanism, inputs):
         AuditPlan(randomizer=3)
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     ("shape", "scale"), [(0.1, 1.0), (60.0, 1.0), (80.0, 1.0), (150.0, 0.01), (1000.0, 3.0)]
 )

@@ -35,6 +35,7 @@ FINE = {
 }
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("way", FINE)
 @pytest.mark.parametrize("mechanism", [NOISE, BELL], ids=["laplace", "gaussian"])
 def test_fine_rounding_is_not_refuted_at_the_usual_size(mechanism, way):
@@ -49,6 +50,7 @@ def test_coarse_rounding_is_said_to_be_rounding(rounded):
     assert "independence" not in {f.kind for f in found.refutations}
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 3.0), (-1.0, 2.0), (-4.0, 0.0)])
 def test_noise_from_a_grid_is_told_from_rounded_reports(low, high):
     """Added to a value that is on no grid it leaves its last bits as they are."""

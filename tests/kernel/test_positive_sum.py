@@ -55,6 +55,7 @@ def sum_of(laws, n, line):
         return float(positive_sum(*both(laws, line.alpha), n, line).upper())
 
 
+@pytest.mark.many(5)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("n", "alpha"), [(2, 1.0), (20, 0.7), (400, 0.15), (5000, 0.05)])
 def test_a_fine_sum_is_the_integral(law, n, alpha):

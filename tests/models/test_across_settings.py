@@ -21,7 +21,7 @@ def test_a_crowd_of_one_group_is_a_shuffle(mechanism):
 
 
 def test_one_round_is_a_shuffle():
-    one = sd.shuffle(sd.BinaryRR(eps0=1.0), 400)
+    one = sd.shuffle(sd.BinaryRR(eps0=1.0), 100)
     found, asked = one.compose(rounds=1).epsilon(delta=DELTA), one.epsilon(delta=DELTA)
     assert found.lower <= asked.upper
     assert asked.lower <= found.upper <= asked.upper * (1.0 + 2e-3)

@@ -64,6 +64,7 @@ def test_overlap_of_orthogonal_caps(d, c):
     assert abs(found - exact) <= arb(2) ** -90 + 1e-10 * exact
 
 
+@pytest.mark.long
 def test_overlap_that_has_few_digits_is_not_given():
     law = sd.PrivUnit(d=5, c=0.5 - 1e-13, eps0=1.0)
     assert [x2 for _, _, x2 in law.datasets()] == [0, 2]

@@ -41,7 +41,7 @@ def antipodal(randomizer):
         return randomizer.cells(ends)
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("randomizer", [*GAUSS, sd.GaussianBall(d=10_000, sigma=60.0)], ids=repr)
 def test_gaussian_cells_hold_all_but_nothing(randomizer):
     found = antipodal(randomizer)
@@ -130,7 +130,7 @@ def test_gaussian_small_n_by_integration():
         both = np.outer(gain, other)
         two.append(float(np.maximum(both + both.T, 0.0).sum() * step**2 / 2))
     for n, exact in ((1, one), (2, max(two))):
-        bound = sd.shuffle(randomizer, n=n, rtol=1e-3).delta(epsilon=0.3)
+        bound = sd.shuffle(randomizer, n=n, rtol=1e-2).delta(epsilon=0.3)
         assert bound.lower <= exact * (1 + 1e-4)
         assert exact <= bound.upper * (1 + 1e-4)
 
