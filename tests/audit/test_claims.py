@@ -131,7 +131,7 @@ def test_a_value_outside_may_be_hidden_as_any_value_of_the_domain_is():
     mechanism = sd.Joint((sd.Gaussian(sigma=1.0),) * 9, hamming=1)
     low, high = (0.0,) * 9, (1.0,) * 9
     inputs = (low, (1.0, *low[1:]), high)
-    plan = AuditPlan(randomizer=mechanism, inputs=inputs, reports=5_000, alpha=0.01)
+    plan = AuditPlan(randomizer=mechanism, inputs=inputs, reports=10_000, alpha=0.01)
     own = programs.honest(mechanism)
     tally = collected(plan, own)
 
