@@ -1,7 +1,10 @@
 """What --help says of a parameter is what its own class says of it."""
 
 import inspect
+import subprocess
+import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -62,3 +65,19 @@ def test_required_and_optional_parameters():
             assert options(name, partial=True)[key].required is False
     shown = CliRunner().invoke(main, ["calibrate", "laplace", "--help"]).stdout
     assert "[default: 1.0]" in shown.replace("(1.0)", "1.0")
+
+
+def test_the_list_of_commands_says_what_each_command_says_first():
+    shown = " ".join(CliRunner().invoke(main, ["--help"], prog_name="shuffledp").stdout.split())
+    for name, place in main.places.items():
+        command = main.get_command(click.Context(main), name)
+        assert command.get_short_help_str(limit=80) == place.line
+        assert f"{name} {place.line}" in shown
+
+
+def test_help_imports_no_numerics():
+    """It was slower than an answer."""
+    code = "import sys, shuffledp.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\n"
+    code += "print(sorted({'numpy', 'flint', 'pydantic'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "[]"

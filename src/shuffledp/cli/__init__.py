@@ -10,7 +10,7 @@ from __future__ import annotations
 import click
 
 from shuffledp import __version__
-from shuffledp.cli.group import OneLineGroup
+from shuffledp.cli.group import OneLineGroup, Place
 
 __all__ = ["main"]
 
@@ -29,27 +29,30 @@ certified number exists for it (one line on stderr says why); 3 verify could not
 """
 
 
-_MODULES = {
-    "epsilon": "numbers",
-    "delta": "numbers",
-    "calibrate": "calibrate",
-    "plan": "plan",
-    "account": "files",
-    "verify": "files",
-    "run": "run",
-    "audit": "audit",
-    "page": "page",
-    "list": "lists",
+# Name of a command: module, its name there, and its line in the list of commands.
+_COMMANDS = {
+    "epsilon": ("numbers", "epsilon", "eps at a given delta: certified lower and upper end."),
+    "delta": ("numbers", "delta", "delta at a given eps: certified lower and upper end."),
+    "calibrate": (
+        "calibrate",
+        "calibrate",
+        "Solve for noise, users, rounds, eps or delta, given the others.",
+    ),
+    "plan": ("plan", "plan", "Choose the most accurate mechanism at a central guarantee."),
+    "account": ("files", "account", "Account for a deployment: table, certificate, report."),
+    "verify": ("files", "verify", "Check certificates: compute their numbers again."),
+    "run": ("run", "run", "Randomize, shuffle, aggregate and estimate columns of a file."),
+    "audit": ("audit", "audit", "Test a program's reports against the certified law."),
+    "page": ("page", "page", "A calculator in the browser, for this computer alone."),
+    "list": ("lists", "listed", "Mechanisms, theorems, warnings, the schema of files."),
 }
-# A command whose name is one of Python's own has another there.
-_CALLED = {"list": "listed"}
 
 
 @click.group(
     cls=OneLineGroup,
     places={
-        name: (f"shuffledp.cli.{module}", _CALLED.get(name, name))
-        for name, module in _MODULES.items()
+        name: Place(f"shuffledp.cli.{module}", attribute, line)
+        for name, (module, attribute, line) in _COMMANDS.items()
     },
     epilog=EPILOG,
 )

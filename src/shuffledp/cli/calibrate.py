@@ -41,7 +41,7 @@ _LEAST_COIN = 2.0**-40
 # What is solved for where --added has no scale.
 _ADDED = "added.scale"
 
-_SUMMARY = """Solve for any one of noise, users, rounds, eps and delta, given the others.
+_SUMMARY = """Solve for noise, users, rounds, eps or delta, given the others.
 
 What is left out is solved for: the largest eps0, the smallest noise such as sigma, the smallest
 n; of sums with --added KIND the scale of that noise. --find names it where several are left out,

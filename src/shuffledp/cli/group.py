@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -38,17 +38,25 @@ class _ClosedPipeError(Exception):
     """Nobody reads stdout any more. Status 1 would say that a claim does not hold."""
 
 
+class Place(NamedTuple):
+    """The module of a command, its name there, and its line in the list of commands."""
+
+    module: str
+    name: str
+    line: str
+
+
 class OneLineGroup(click.Group):
     """Print help when called with nothing; turn errors made on purpose into one line.
 
     Parameters
     ----------
     places : mapping
-        Name of a command -> module, and the name that the command has there: it is imported when
-        it is looked up, so that one command's run need not import what the others are made of.
+        Name of a command -> its place. It is imported when it is looked up: neither another
+        command's run nor the list of commands imports it.
     """
 
-    def __init__(self, *args: Any, places: Mapping[str, tuple[str, str]], **more: Any) -> None:
+    def __init__(self, *args: Any, places: Mapping[str, Place], **more: Any) -> None:
         super().__init__(*args, **more)
         self.places = places
 
@@ -62,8 +70,14 @@ class OneLineGroup(click.Group):
         del ctx
         if cmd_name not in self.places:
             return None
-        module, name = self.places[cmd_name]
-        return getattr(import_module(module), name)
+        place = self.places[cmd_name]
+        return getattr(import_module(place.module), place.name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands and their lines."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.line) for name, place in self.places.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """``shuffledp`` and ``shuffledp epsilon`` alone are questions, not mistakes."""

@@ -18,7 +18,7 @@ from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.planner import TASKS, make_task
 
-_SUMMARY = """Which mechanism is the most accurate at a certified central guarantee.
+_SUMMARY = """Choose the most accurate mechanism at a central guarantee.
 
 The first word is a task: frequencies, mean, ranges or heavy-hitters. Every mechanism for it is
 calibrated to the same eps and delta, after all rounds and at the minimum batch. The table is by
