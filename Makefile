@@ -178,5 +178,5 @@ format: $(HAS_DEV)
 	@$(PY) -m ruff format .
 
 clean:
-	rm -rf $(VENV) $(CLEAN_VENV) .venv-spark .parts $(OUT) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(CLEAN_VENV) .venv-spark .parts $(OUT) build dist mutants .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
