@@ -65,6 +65,7 @@ def test_the_curve_is_above_every_data_set(seed):
             assert float(truth) <= math.exp(curve.log_upper(epsilon)) * (1.0 + 1e-12)
 
 
+@pytest.mark.long
 def test_one_round_is_one_and_more_are_far_below_the_own_group_s():
     crowd = sd.shuffle(groups=TIERS, victim=1)
     one = crowd.epsilon(delta=1e-6).upper

@@ -222,6 +222,7 @@ def test_few_users_hide_in_outputs_that_say_nothing(
     assert found.lower <= found.upper <= most
 
 
+@pytest.mark.long
 def test_first_numbers_of_noise_without_a_largest_gain_are_searched():
     """What their ceilings lose is more than delta: no search for eps may begin with them."""
     acc = sd.shuffle(sd.DiscreteGaussian(top=4, sigma=3.0), 10_000)

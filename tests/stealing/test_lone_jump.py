@@ -357,6 +357,7 @@ def test_numbers_out_of_range_are_refused() -> None:
 GAUSSIAN = sd.Gaussian(sigma=1.0)
 
 
+@pytest.mark.long
 def test_a_claim_holds_at_its_own_numbers() -> None:
     made, target = LoneJump(GAUSSIAN, 1_000), math.log(1e-6)
     end = made.epsilon(target, cap=4.0)
