@@ -18,7 +18,6 @@ __all__ = [
     "CLASSES",
     "Bit",
     "Bits",
-    "Coordinate",
     "Definition",
     "Masses",
     "Matrix",
@@ -68,52 +67,25 @@ class Bits(NamedTuple):
         Whether exchanging the two inputs and the outputs leaves the laws as they are.
     outputs : int
         2, or more where only two are used.
-    numbers : bool
-        Whether the two outputs stand for numbers that depend on the parameters.
+    size : int
+        Bits of a report: above 1 these are the laws of one of them, that holds 0 or 1.
     """
 
     inputs: tuple[Any, Any]
     law: Callable[[Any], Bit]
     mirrored: bool = True
     outputs: int = 2
-    numbers: bool = False
+    size: int = 1
 
 
-def bits_between(eps0: float, low: Any, high: Any, *, numbers: bool = False) -> Bits:
+def bits_between(eps0: float, low: Any, high: Any) -> Bits:
     """The likelier bit e^eps0 times as likely as the other: 1 under ``high``, 0 under ``low``."""
 
     def law(x: Any) -> Bit:
         grow = arb(eps0).exp()
         return Bit(arb(1), grow) if x == high else Bit(grow, arb(1))
 
-    return Bits((low, high), law, numbers=numbers)
-
-
-class Coordinate(NamedTuple):
-    """One coordinate: P(1) where it is 0 and where it is 1, how many there are, and of what kind.
-
-    Attributes
-    ----------
-    q, p : arb
-        P(1) of a 0 and of a 1, q < p.
-    size : int
-        Coordinates of a report.
-    symmetric : bool
-        q = 1 - p: both orders have the same divergences.
-    several : bool
-        Whether reports are vectors, of several coordinates.
-    """
-
-    q: arb
-    p: arb
-    size: int
-    symmetric: bool
-    several: bool
-
-    @property
-    def flipped(self) -> Coordinate:
-        """With the bits' names exchanged."""
-        return self._replace(q=1 - self.p, p=1 - self.q)
+    return Bits((low, high), law)
 
 
 class Matrix(NamedTuple):
@@ -328,22 +300,9 @@ class Definition:
     def output_matrix(self) -> Matrix | None:
         """Outputs 0, 1, ..: reports of mechanisms with as many may be written alike."""
 
-    def coordinate(self) -> Coordinate | None:
-        """One bit of its reports, where an aggregator adds up vectors of bits; None of others."""
-
     def added_bits(self) -> Bits | None:
-        """One coordinate of what is added up, as reports of one bit: a vector's holds 0 or 1."""
-        made = self.coordinate()
-        if made is None:
-            return self.one_bit()
-
-        def law(x: Any) -> Bit:
-            # At the working precision of who asks.
-            found = self.coordinate() or made
-            share = found.p if x == 1 else found.q
-            return Bit(1 - share, share)
-
-        return Bits((0, 1), law, mirrored=made.symmetric)
+        """One bit of what an aggregator adds up: of a vector of bits, or the one-bit report."""
+        return self.one_bit()
 
 
 def three(values: Iterable[arb]) -> Masses:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.record import Coordinate
+from shuffledp.ball.record import Bit, Bits
 from shuffledp.mechanism.parameters import Domain, LocalEpsilon, number, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
@@ -57,7 +57,15 @@ class BitVectors(FrequencyRandomizer):
 
 
 class _Unary(BitVectors, AlikeItems):
-    """What unary encodings share: bits that are independent."""
+    """What unary encodings share: bits that are independent.
+
+    Attributes
+    ----------
+    mirrored : bool
+        Whether a 1 is as likely sent as a 0 as the other way round: p = 1 - q.
+    """
+
+    mirrored: ClassVar[bool]
 
     @abstractmethod
     def _flip(self) -> Fraction:
@@ -74,20 +82,29 @@ class _Unary(BitVectors, AlikeItems):
         return Sizes(Fraction(1), q, q * q)
 
     @abstractmethod
-    def coordinate(self) -> Coordinate:
-        """One bit: its law is all there is to say of the mechanism's."""
+    def _rates(self) -> tuple[arb, arb]:
+        """q and p: that a bit is set of an item not held, and of the item held."""
+
+    def added_bits(self) -> Bits:
+        """One bit of a report: its law is all there is to say of the mechanism's."""
+
+        def law(x: int) -> Bit:
+            share = self._rates()[x]
+            return Bit(1 - share, share)
+
+        return Bits((0, 1), law, mirrored=self.mirrored, size=self.d)
 
     def _normaliser(self) -> arb:
         """Z = 1 + q (e^eps0 - 1): the own bit is set with p = q e^eps0/Z."""
-        return 1 + self.coordinate().q * arb(self.eps0).expm1()
+        return 1 + self._rates()[0] * arb(self.eps0).expm1()
 
     def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], arb]:
         """An output hits an input whose bit is set: noise bits are independent."""
-        return independent_hits(len(inputs), self.coordinate().q, arb(1))
+        return independent_hits(len(inputs), self._rates()[0], arb(1))
 
     def hit_by_all(self) -> arb:
         """All bits set."""
-        return self.coordinate().q ** self.d
+        return self._rates()[0] ** self.d
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         digits = coin(self._flip())
@@ -124,6 +141,7 @@ class RAPPOR(_Unary):
     name: ClassVar[str] = "rappor"
     aliases: ClassVar[tuple[str, ...]] = ("sue", "symmetric-unary-encoding")
     summary: ClassVar[str] = "symmetric unary encoding (one-time RAPPOR)"
+    mirrored: ClassVar[bool] = True
     d: Domain
     eps0: LocalEpsilon
 
@@ -134,10 +152,10 @@ class RAPPOR(_Unary):
         del source
         return ~noise
 
-    def coordinate(self) -> Coordinate:
+    def _rates(self) -> tuple[arb, arb]:
         """Each bit flipped with probability 1/(e^(eps0/2) + 1)."""
         flip = 1 / ((arb(self.eps0) / 2).exp() + 1)
-        return Coordinate(flip, 1 - flip, self.d, symmetric=True, several=True)
+        return flip, 1 - flip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +182,7 @@ class OUE(_Unary):
     name: ClassVar[str] = "oue"
     aliases: ClassVar[tuple[str, ...]] = ("optimized-unary-encoding",)
     summary: ClassVar[str] = "optimized unary encoding"
+    mirrored: ClassVar[bool] = False
     d: Domain
     eps0: LocalEpsilon
 
@@ -173,10 +192,9 @@ class OUE(_Unary):
     def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
         return source.coins(b"\x80", len(noise))
 
-    def coordinate(self) -> Coordinate:
+    def _rates(self) -> tuple[arb, arb]:
         """A 1 is sent as a fair coin, a 0 as 1 with probability 1/(e^eps0 + 1)."""
-        rare = 1 / (arb(self.eps0).exp() + 1)
-        return Coordinate(rare, arb(0.5), self.d, symmetric=False, several=True)
+        return 1 / (arb(self.eps0).exp() + 1), arb(0.5)
 
 
 # Items whose hash values are tabulated together, 2^8 of them, for so many users: with values of a

@@ -132,7 +132,7 @@ class Duchi(IntervalMean):
 
     def one_bit(self) -> Bits:
         """Of the two ends."""
-        return bits_between(self.eps0, self.low, self.high, numbers=True)
+        return bits_between(self.eps0, self.low, self.high)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         sign = 2.0 * whole_reports(reports, 2) - 1.0

@@ -136,13 +136,13 @@ class AddedUp:
     @property
     def count(self) -> int:
         """Coordinates of a report of bits."""
-        vector = self.mechanism.coordinate()
-        return 1 if vector is None else vector.size
+        found = self.mechanism.added_bits()
+        return 1 if found is None else found.size
 
     @property
     def items(self) -> bool:
         """Whether every report holds exactly one 1 before it is randomized."""
-        return self.ones == 1 and self.mechanism.coordinate() is not None
+        return self.ones == 1 and self.count > 1
 
     @property
     def of_all(self) -> OneBitSupremum:
