@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from shuffledp.kernel.contour import Contour
 from shuffledp.kernel.crowd_sum import Free
 from shuffledp.propose.crowds import FloatCrowd, Proposal, contour_of, estimate, propose
 from shuffledp.propose.data_sets import MORE_BITS, finer
+from shuffledp.propose.solve import Scale, root
 
 __all__ = ["Certified", "Stealing"]
 
@@ -170,7 +171,7 @@ class Stealing:
                 there = estimate(crowd, at, free)
                 return math.inf if there is None else there.log_delta
 
-            met = _meeting(log_delta, log_target, epsilon, cap)
+            met = root(log_delta, log_target, epsilon, Scale(cap), tolerance=1e-6).epsilon
             if abs(met / epsilon - 1.0) < _SETTLED:
                 return met
             epsilon = met
@@ -271,26 +272,3 @@ def _served(crowd: FloatCrowd, epsilon: float, log_delta: float) -> Proposal | N
 
 def _first_eps(log_target: float, cap: float) -> float:
     return min(max(0.5 * cap, _SMALLEST), 0.02 * math.sqrt(-2.0 * log_target))
-
-
-def _meeting(
-    log_delta: Callable[[float], float], log_target: float, start: float, cap: float
-) -> float:
-    """An estimate of the eps at which floats meet the target, by safeguarded secants in log eps."""
-    low, high = 0.0, cap
-    at, value = min(start, cap), log_delta(min(start, cap))
-    slope, near = -10.0, 1e-6
-    for _ in range(60):
-        gap = value - log_target
-        low, high = (at, high) if gap > 0.0 else (low, at)
-        if abs(gap) < near or high <= low * (1.0 + 1e-9) or low >= cap:
-            break
-        step = max(min(-gap / slope, 1.0), -1.0) if math.isfinite(gap) else 0.5
-        new = at * math.exp(step)
-        if not low < new < high:
-            new = high if low == 0.0 and new >= high else math.sqrt(max(low, _SMALLEST) * high)
-        there = log_delta(new)
-        if math.isfinite(value + there) and new != at:
-            slope = min((there - value) / math.log(new / at), -0.1)
-        at, value = new, there
-    return at

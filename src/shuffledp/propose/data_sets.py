@@ -22,6 +22,7 @@ from shuffledp.errors import ShuffleDPError
 from shuffledp.kernel.contour import Contour
 from shuffledp.kernel.linear_test import DataSets
 from shuffledp.propose.linear_test import Laws, information, propose
+from shuffledp.propose.solve import Scale, root
 
 # For a second evaluation: additional bits, and factors for the period and for the tolerance of
 # nodes left out.
@@ -145,8 +146,10 @@ def lower_epsilon(
 
 def _last(one: DataSet, log_target: float, low: float, cap: float) -> float | None:
     """An approximation of the largest eps with delta of at least the target, certified in balls."""
-    guess = _root(one.estimate, log_target, low, cap) if one.floats.counts.size else cap
-    guess = low if guess is None else guess
+    guess = cap
+    if one.floats.counts.size:
+        start = min(max(4.0 * low, 0.01), cap)
+        guess = max(root(one.estimate, log_target, start, Scale(cap)).epsilon, low)
     value, slope = one.log_delta(guess), -30.0
     found = guess if value >= log_target else None
     right = guess if found is None else cap
@@ -175,28 +178,6 @@ def _last(one: DataSet, log_target: float, low: float, cap: float) -> float | No
     if found is None and one.log_delta(low) >= log_target:
         return low
     return found
-
-
-def _root(
-    log_delta: Callable[[float], float], log_target: float, low: float, cap: float
-) -> float | None:
-    """Estimate where a decreasing function meets the target.
-
-    None where it is below already at ``low``.
-    """
-    if log_delta(low) < log_target:
-        return None
-    high = min(max(4.0 * low, 0.01), cap)
-    while log_delta(high) >= log_target:
-        if high >= cap:
-            return cap
-        low, high = high, min(2.0 * high, cap)
-    while high > low * (1.0 + 1e-8):
-        middle = math.sqrt(low * high) if high > 4.0 * low else 0.5 * (low + high)
-        if not low < middle < high:
-            break
-        low, high = (middle, high) if log_delta(middle) >= log_target else (low, middle)
-    return low
 
 
 # ------------------------------------------------------------------------ which data sets
