@@ -13,7 +13,7 @@ from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.propose.covers import COARSE, cover
 from shuffledp.propose.interval import Free, Sketch
-from shuffledp.propose.interval_ends import IntervalClaims, IntervalStealing
+from shuffledp.propose.interval_ends import IntervalStealing
 from stealing.interval_noise import (
     GOOD,
     outputs,
@@ -96,7 +96,7 @@ def test_a_claim_holds_at_its_own_numbers(mechanism: sd.Laplace | sd.Gaussian, n
     made, target = IntervalStealing(mechanism, n), math.log(1e-6)
     end = made.epsilon(target, cap=4.0)
     assert end is not None
-    claims = IntervalClaims(mechanism, n)
+    claims = IntervalStealing(mechanism, n, more_bits=64)
     again = claims.claimed(end.numbers[0], end.epsilon, target, target)
     assert again <= target
     # A little smaller an eps is not certified by the same numbers: the end is sharp.

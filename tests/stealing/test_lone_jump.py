@@ -17,7 +17,7 @@ from shuffledp.bounds.lone_jump import Laws, Type, bound_of, laws_of, log_delta_
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.positive_sum import Atom, Line
-from shuffledp.propose.lone_jump_ends import JumpClaims, LoneJump
+from shuffledp.propose.lone_jump_ends import LoneJump
 from stealing.interval_noise import GOOD, least_delta, outputs, simple_cover
 from stealing.one_jump import At, Law, Printed, random_laws, worst_f
 
@@ -362,7 +362,7 @@ def test_a_claim_holds_at_its_own_numbers() -> None:
     made, target = LoneJump(GAUSSIAN, 1_000), math.log(1e-6)
     end = made.epsilon(target, cap=4.0)
     assert end is not None
-    claims = JumpClaims(GAUSSIAN, 1_000)
+    claims = LoneJump(GAUSSIAN, 1_000, more_bits=64)
     assert claims.claimed(end.numbers[0], end.epsilon, target, target) <= target
     # A little smaller an eps is not certified by the same numbers: the end is sharp.
     assert claims.claimed(end.numbers[0], end.epsilon * 0.999, target, target) > target

@@ -15,11 +15,12 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.propose.layers import usual_deviation
 
@@ -53,27 +54,6 @@ _MARGIN = 1e-9
 _NODES, _ROUGH_DEPTH = 8, -270.0
 # Largest exponent, and largest gain, whose powers are finite floats.
 _LARGEST, _HUGE = 650.0, 1e100
-
-
-class HasDensities(Protocol):
-    """What this module needs of a law of reports on a line."""
-
-    def log_densities(self, y: Floats) -> Floats:
-        """log of the reference's density, log u and log v."""
-        ...
-
-    def outline(self, log_mass: float) -> tuple[float, float, tuple[float, ...]]:
-        """Two places beyond which the mass is at most e^log_mass, and the places of kinks."""
-        ...
-
-    def constant_ends(self) -> list[tuple[float, float, float]]:
-        """Reference's mass, u and v of outputs beyond the outline, where ratios are constant."""
-        ...
-
-    @property
-    def unit(self) -> float:
-        """A length on which densities change by a constant factor."""
-        ...
 
 
 class Aim(NamedTuple):
@@ -120,7 +100,7 @@ class Sketch:
     ends: Floats
 
 
-def sketch(law: HasDensities, log_mass: float) -> Sketch:
+def sketch(law: Line, log_mass: float) -> Sketch:
     """Evaluate a law down to a mass of e^log_mass in its tails."""
     left, right, kinks = law.outline(log_mass)
     length = right - left
@@ -136,7 +116,7 @@ def sketch(law: HasDensities, log_mass: float) -> Sketch:
     return Sketch(y, mass, u, v, np.array(law.constant_ends()).reshape(-1, 3))
 
 
-def rough_law(law: HasDensities) -> tuple[Floats, Floats, Floats]:
+def rough_law(law: Line) -> tuple[Floats, Floats, Floats]:
     """Masses, u and v at Gauss-Legendre nodes, for estimates at every eps.
 
     Panels are at most as wide as the law's unit, and are cut at kinks.
@@ -368,7 +348,7 @@ def _cuts(seen: Sketch, grow: float, log_p: Floats, tilt: Floats, aim: Aim) -> t
 # ------------------------------------------------------------------- cells that are made once
 
 
-def even_edges(law: HasDensities, count: int, log_mass: float) -> list[float]:
+def even_edges(law: Line, count: int, log_mass: float) -> list[float]:
     """Places to cut at for every eps: sqrt(mass) |d log(u/v)| accrues evenly between them."""
     seen = sketch(law, log_mass)
     with np.errstate(divide="ignore", over="ignore", under="ignore"):

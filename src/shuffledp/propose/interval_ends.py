@@ -22,7 +22,7 @@ from shuffledp.propose.solve import LEAST, crossing, first_epsilon
 from shuffledp.propose.stealing_ends import End
 from shuffledp.propose.stealing_solve import first_log_delta
 
-__all__ = ["IntervalClaims", "IntervalStealing", "free_of"]
+__all__ = ["IntervalStealing", "free_of"]
 
 # Relative amount by which a bound has to improve on the others' eps; largest eps that is tried.
 _GAINED, _MOST = 1e-4, 60.0
@@ -48,8 +48,6 @@ _FLATTEST = 0.2
 _SHALLOWER = 0.6
 # First guess of d log delta/d log eps.
 _SLOPE = -20.0
-# Working precision of the check of a claim beyond the issuer's, in bits.
-_MORE_BITS = 64
 
 
 class IntervalStealing:
@@ -61,6 +59,8 @@ class IntervalStealing:
         A mechanism with Laplace or normal noise on an interval.
     n : int
         Number of users, the victim included.
+    more_bits : int
+        Bits beyond the usual working precision.
     """
 
     def __init__(self, mechanism: Definition, n: int, *, more_bits: int = 0) -> None:
@@ -178,6 +178,13 @@ class IntervalStealing:
         del which
         return self._end(eps, numbers[0], about, COARSE)
 
+    def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:
+        """log of the bound at a claim's numbers, in finer cells, rounded up to a float.
+
+        ``enough`` if the bound is certainly at most that.
+        """
+        return self._value(epsilon, numbers, about, FINEST, enough=enough)
+
     def _end(self, eps: float, numbers: Numbers, about: float, detail: Detail) -> End | None:
         value = self._value(eps, numbers, about, detail) + _SPARE
         return End(eps, value, [numbers], 0) if value < 0.0 else None
@@ -248,20 +255,6 @@ class IntervalStealing:
             return log_delta_on_interval(
                 self._at, made, numbers, self._n, eps, two_inputs=two, enough=enough
             )
-
-
-class IntervalClaims(IntervalStealing):
-    """Check claims: evaluate the bound at their numbers, in finer cells and with more bits."""
-
-    def __init__(self, mechanism: Definition, n: int) -> None:
-        super().__init__(mechanism, n, more_bits=_MORE_BITS)
-
-    def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:
-        """log of the bound, rounded up to a float.
-
-        ``enough`` if the bound is certainly at most that.
-        """
-        return self._value(epsilon, numbers, about, FINEST, enough=enough)
 
 
 def _numbers(free: Free, smoothest: float = 0.0) -> Numbers:

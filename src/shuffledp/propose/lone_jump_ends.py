@@ -20,10 +20,8 @@ from shuffledp.propose.interval_ends import IntervalStealing, free_of
 from shuffledp.propose.jump_covers import jump_cover
 from shuffledp.propose.lone_jump import around, jump_numbers, moved_jump, surroundings
 
-__all__ = ["JumpClaims", "LoneJump"]
+__all__ = ["LoneJump"]
 
-# Working precision of the check of a claim beyond the issuer's, in bits.
-_MORE_BITS = 64
 # Number of cells of outputs for an end, and for the check of a claim. Twice as many improve eps by
 # less than 1e-3.
 _CELLS, _FINE_CELLS = 160, 240
@@ -40,6 +38,8 @@ class LoneJump(IntervalStealing):
         A mechanism with normal noise on an interval.
     n : int
         Number of users, the victim included.
+    more_bits : int
+        Bits beyond the usual working precision.
     """
 
     def __init__(self, mechanism: Definition, n: int, *, more_bits: int = 0) -> None:
@@ -85,17 +85,3 @@ class LoneJump(IntervalStealing):
                 self._at, made, places, numbers, n, eps, two_inputs=two, enough=enough
             )
         return log if log < 0.0 else math.inf
-
-
-class JumpClaims(LoneJump):
-    """Check claims: evaluate the bound at their numbers, in finer cells and with more bits."""
-
-    def __init__(self, mechanism: Definition, n: int) -> None:
-        super().__init__(mechanism, n, more_bits=_MORE_BITS)
-
-    def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:
-        """log of the bound, rounded up to a float.
-
-        ``enough`` if the bound is certainly at most that.
-        """
-        return self._value(epsilon, numbers, about, FINEST, enough=enough)

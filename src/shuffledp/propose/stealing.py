@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.arithmetic.balls import arb
+from shuffledp.bounds.stealing_cases import Case, InputCases
 from shuffledp.kernel.positive_sum import step_of
 
 __all__ = [
@@ -71,23 +71,6 @@ _MOST_EVEN, _EVEN, _WINDOW = 10_000_000, 24, 4.0
 PLACES, WEIGHTS = np.sinh(_U), 0.2 * np.cosh(_U) * np.where(_U > 0, 1.0, 0.5)
 
 
-class Case(Protocol):
-    """A pair of inputs, as in ``bounds.stealing_cases``."""
-
-    @property
-    def blanket(self) -> Sequence[arb]: ...
-    @property
-    def first(self) -> Sequence[arb]: ...
-    @property
-    def second(self) -> Sequence[arb]: ...
-    @property
-    def labels(self) -> Sequence[tuple[Sequence[arb], ...]]: ...
-    @property
-    def parts(self) -> tuple[int, ...] | None: ...
-    @property
-    def unbounded(self) -> bool: ...
-
-
 class Floats:
     """A case in floats: rows of the reservoir, and of all labels side by side, padded with 0."""
 
@@ -138,13 +121,13 @@ class AllFloats(Sequence[Floats]):
     def __init__(self, cases: Sequence[Case]) -> None:
         self._cases, self._kept = cases, dict[int, Array]()
         self._made: dict[int, Floats] = {}
-        own = getattr(cases, "spreads", None)
+        inputs = isinstance(cases, InputCases)
         #: The largest spread of a label in each case.
         self.spreads: list[float] = (
-            own() if own is not None else [float(one.spreads.max()) for one in self]
+            cases.spreads() if inputs else [float(one.spreads.max()) for one in self]
         )
         #: A screen for the cases that may be above a delta; None if there is none.
-        self.screen: Screen | None = getattr(cases, "perhaps_above", None)
+        self.screen: Screen | None = cases.perhaps_above if inputs else None
 
     def __len__(self) -> int:
         return len(self._cases)

@@ -14,8 +14,8 @@ from shuffledp.ball.record import Definition
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import Case, cases_of
 from shuffledp.errors import ParameterError
-from shuffledp.propose.interval_ends import IntervalClaims
-from shuffledp.propose.lone_jump_ends import JumpClaims
+from shuffledp.propose.interval_ends import IntervalStealing
+from shuffledp.propose.lone_jump_ends import LoneJump
 
 __all__ = ["StealingClaims"]
 
@@ -47,9 +47,11 @@ class StealingClaims:
         self._bits, self._cases = precision_for(n) + _MORE_BITS, list[Case]()
         found = mechanism.others()
         covered = found is not None and found.how == "span"
-        self._covered = IntervalClaims(mechanism, n) if covered and not jump else None
+        self._covered: IntervalStealing | None = None
         if jump:
-            self._covered = JumpClaims(mechanism, n)
+            self._covered = LoneJump(mechanism, n, more_bits=_MORE_BITS)
+        elif covered:
+            self._covered = IntervalStealing(mechanism, n, more_bits=_MORE_BITS)
 
     def log_delta(
         self, free: Sequence[Mapping[str, Any]], *, epsilon: float, enough: float
