@@ -122,9 +122,17 @@ def test_label_stealing_closes_the_ends_of_few_users() -> None:
     many = sd.shuffle(KRR10, n=300).delta(epsilon=0.2)
     assert many.upper_theorem is not None
     assert many.upper_theorem.key == "blanket"
-    works = [Messages(KRR10, n) for n in (19, 20, 2_000, 2_001)]
+    works = [Messages(KRR10, n) for n in (19, 20)]
     keys = [[one.key for one, _ in best.asked("upper", None, "apart")] for best in works]
-    assert [one[-1:] for one in keys] == [[], ["label-stealing"], ["label-stealing"], []]
+    assert [one[-1:] for one in keys] == [[], ["label-stealing"]]
+
+
+def test_label_stealing_is_asked_where_the_ends_are_apart_among_many() -> None:
+    """The blanket of the Fano plane is as good to first order, and 1.5 % looser at n = 1e4."""
+    lines = ("1101000", "0110100", "0011010", "0001101", "1000110", "0100011", "1010001")
+    pattern = tuple(tuple(int(digit) for digit in line) for line in lines)
+    bound = sd.shuffle(sd.Extremal(pattern=pattern, eps0=4.0), n=10_000).epsilon(delta=DELTA)
+    assert bound.lower <= bound.upper <= bound.lower * 1.0001
 
 
 @pytest.mark.parametrize(

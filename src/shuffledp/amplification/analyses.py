@@ -51,9 +51,9 @@ from shuffledp.theorems import Theorem
 # takes seconds; or never.
 When = Literal["always", "apart", "never"]
 
-# Numbers of users between which label stealing is tried although the blanket is as good for large
-# n. With fewer users no reservoir is large enough; with more the ends are less than 1 % apart.
-_FEWEST, _MOST_OF_FEW = 20, 2_000
+# Fewest users among whom label stealing is tried although the blanket is as good to first order.
+# With fewer users no reservoir is large enough.
+_FEWEST = 20
 # Ratio of the variances of a gain, blanket over data sets, up to which label stealing gains
 # nothing.
 _WORTH_IT = 1.001
@@ -242,11 +242,11 @@ def _one_bit_reports(asked: Asked) -> When:
 
 
 def _stealing_is_worth_it(asked: Asked) -> When:
-    """Return "always" where label stealing can be well below the blanket; for few users "apart".
+    """Return "always" where label stealing can be well below the blanket, else "apart".
 
     To first order the blanket loses a factor sqrt(chi_B/chi_x) of eps, where
-    chi = int (R_x1 - R_x0)^2 over the blanket or over R_x. The factor is 1 for k-RR, for instance:
-    label stealing gains nothing there.
+    chi = int (R_x1 - R_x0)^2 over the blanket or over R_x. The factor is 1 for k-RR, for instance,
+    and the ends of k-RR are apart only among few users.
     """
     source, n = asked.source, asked.n
     try:
@@ -265,7 +265,7 @@ def _stealing_is_worth_it(asked: Asked) -> When:
     )
     if n > 1 and not alike:
         return "always"
-    return "apart" if _FEWEST <= n <= _MOST_OF_FEW else "never"
+    return "apart" if n >= _FEWEST else "never"
 
 
 def _has_many_pairs(source: Source) -> bool:
