@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from shuffledp import theorems
 from shuffledp.bound import Bound
 from shuffledp.certificate import Release, issue
 from shuffledp.cli import main
@@ -51,7 +52,15 @@ def claimed(table, now, failed=(0.5, 0.9), minimum=None):
 
 
 def bound(quantity, low, high):
-    return Bound(quantity=quantity, lower=low, upper=high, at={}, relation=REPLACEMENT)
+    return Bound(
+        quantity=quantity,
+        lower=low,
+        upper=high,
+        at={},
+        relation=REPLACEMENT,
+        upper_theorem=theorems.BLANKET,
+        lower_theorem=theorems.DATASET,
+    )
 
 
 def names(certificate, **more):
@@ -189,10 +198,3 @@ def test_warnings_go_to_stderr_and_can_be_switched_off(tmp_path):
     none = run(*args, "--no-warn", "all")
     assert none.stderr == ""
     assert none.stdout == loud.stdout == fewer.stdout
-    other = tmp_path / "u.toml"
-    other.write_text(TOML)
-    several = run(*args, other)
-    assert [line.rpartition(" (")[2] for line in several.stderr.splitlines()] == [
-        *["t.toml)"] * 4,
-        *["u.toml)"] * 4,
-    ]

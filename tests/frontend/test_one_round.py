@@ -6,8 +6,9 @@ import pytest
 from flint import arb, ctx
 
 from laws import log_delta
+from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bounds.profile import Divergence
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.propose import profile
 
 KRR = {"name": "k-rr", "k": 10, "eps0": 4.0}
 LAPLACE = {"name": "laplace", "eps0": 1.0, "low": 0.0, "high": 1.0, "binary": False}
@@ -47,9 +48,12 @@ def test_a_bracket_far_from_the_plain_float_estimate_is_not_taken(monkeypatch, m
     """The kernel made wrong: sums come out that much larger or smaller."""
     question = {"analysis": "blanket", "n": 1001, "epsilon": 0.2, "x0": 0, "x1": 1, "rel": 1e-3}
     log_delta(mechanism, **question)
-    true = profile.Profile._expectation
-    monkeypatch.setattr(
-        profile.Profile, "_expectation", lambda *a: tuple(factor * x for x in true(*a))
-    )
+    true, moved = Divergence.log_delta, math.log(factor)
+
+    def wrong(self):
+        low, high = true(self)
+        return LogInterval(low + moved, high + moved)
+
+    monkeypatch.setattr(Divergence, "log_delta", wrong)
     with pytest.raises(NotCertified, match="plain floats"):
         log_delta(mechanism, **question)

@@ -279,7 +279,7 @@ def test_two_outputs_of_one_name(place, capsys):
         ["--output", "o.csv", "--reports", "o.csv"],
         ["--output", "o.csv", "--reports", "./o.csv"],
         ["--output", "o.csv", "--plot", "link.png"],
-        ["--output", "o.csv", "--reports", "o.certificate.json"],
+        ["--output", "o.csv", "--reports", "o.csv.certificate.json"],
     ):
         assert "another name" in refused(capsys, place, [*RUN, *more])
 
@@ -288,7 +288,7 @@ def test_a_link_is_followed_and_stays(place):
     """What it points to is written, there or not; other links are left alone."""
     Path("there").mkdir()
     Path("o.csv").symlink_to("there/real.csv")
-    Path("o.certificate.json").symlink_to("second")
+    Path("o.csv.certificate.json").symlink_to("second")
     Path("second").symlink_to("there/real.json")
     Path("there/real.csv").write_text("old", encoding="utf-8")
     assert call(*RUN, "--output", "o.csv") == 0

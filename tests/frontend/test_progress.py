@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp.cli import progress
-from shuffledp.cli.group import OneLineGroup
+from shuffledp.cli.group import OneLineGroup, Place
 
 SLOW = """
 import sys, time
@@ -54,7 +54,7 @@ def test_quiet(how):
     assert (done.stdout, done.stderr) == ("0.1 <= eps <= 0.2\n", "")
 
 
-@click.group(cls=OneLineGroup, places={"work": (__name__, "work")})
+@click.group(cls=OneLineGroup, places={"work": Place(__name__, "work", "Sleep.")})
 @click.option("--quiet", is_flag=True)
 def group(quiet):
     pass

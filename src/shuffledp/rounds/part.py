@@ -39,7 +39,7 @@ _MOST, _MOST_SLOW = 150, 28
 _LEVELS, _LEVELS_SLOW = (-60.0, -240.0, LOWEST_LEVEL), (-60.0, -160.0)
 # Least number of panels of a Renyi divergence, and the share of its width that chords above may
 # use. Continued chords below a curve lose 3.5 times as much.
-_FEWEST_RENYI, _ABOVE = 24, 0.2
+_FEWEST_RENYI, _ABOVE = 32, 0.2
 # Number of losses of a law from estimates, which has to resolve the largest orders; least log of a
 # value.
 _FINE, _LEAST = 800, -700.0
