@@ -214,7 +214,8 @@ class Channel(Randomizer):
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Those (x0, x1, x2), x0 < x1, of which the integral of (R_x0 - R_x1)^2/R_x2 is largest.
 
-        It decides among many users: delta is the larger the larger it is.
+        It decides among many users: delta is the larger the larger it is. One triple more has the
+        largest ratio of R_x0 and R_x1 to R_x2 at an output: a rare output decides among few.
         """
         rows = self.probabilities
         first, second = np.triu_indices(len(rows), k=1)
@@ -226,6 +227,11 @@ class Channel(Randomizer):
                 [np.where(squares > 0.0, squares * one, 0.0).sum(1) for one in inverse]
             )
         order = np.argsort(-np.array(spreads), axis=None, kind="stable")[:_TRIED]
+        with np.errstate(invalid="ignore", over="ignore"):
+            apart = np.sqrt(squares)
+            ratios = np.stack([np.where(squares > 0.0, apart * one, 0.0).max(1) for one in inverse])
+        rare = ratios.argmax()
+        order = order if rare in order else np.append(order, rare)
         others, pairs = np.unravel_index(order, (len(rows), first.size))
         return tuple(
             (int(first[k]), int(second[k]), int(x)) for k, x in zip(pairs, others, strict=True)
