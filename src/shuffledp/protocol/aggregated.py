@@ -20,7 +20,7 @@ from shuffledp.protocol.questions import Frequencies, Mean, Question, largest_sc
 from shuffledp.randomizers import Channel, Duchi, Gaussian
 from shuffledp.randomizers.encodings import OUE, RAPPOR
 from shuffledp.randomizers.frequency import Support
-from shuffledp.randomizers.integers import GaussianNoise, GeometricNoise, whole_sums
+from shuffledp.randomizers.integer_laws import GaussianNoise, GeometricNoise, whole_sums
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts
 from shuffledp.statistics.estimates import Aggregate, Law

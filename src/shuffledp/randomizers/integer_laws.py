@@ -1,0 +1,203 @@
+"""Laws of noise on the integers: in floats for samplers, in balls for bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.ball.noises import Noise
+from shuffledp.ball.outputs import rational_ball
+from shuffledp.bounds.line import Line
+from shuffledp.errors import NotCertified
+from shuffledp.kernel.cells import Cell
+from shuffledp.randomizers.means import Floats
+from shuffledp.randomizers.noise import SymmetricCells, around, draw
+from shuffledp.randomness import RandomSource
+
+# Noise of 890 of these scales is below 2^62.
+_LEAST_RATE = 2.0**-52
+# e^-691 < 1e-300.
+_FARTHEST = 691.0
+# Relative error of a tail of 2^-64 or more: exponents up to 46, and sums of a million numbers.
+TABLE_ERROR = 2.0**-32
+# Masses of discrete Gaussian noise are added up to so many deviations: beyond are e^-840.
+_DEVIATIONS = 41.0
+# Bits beyond the working precision: two million steps of a recurrence lose 42.
+_MORE = 48
+
+
+class IntegerCells(SymmetricCells):
+    """Symmetric noise on the whole numbers, which reports tell up to 2^52."""
+
+    mirror: ClassVar[int] = 1
+    digits: ClassVar[int] = 52
+
+
+@dataclass(frozen=True)
+class GeometricNoise(IntegerCells):
+    """P(k) proportional to e^(-rate |k|)."""
+
+    rate: Fraction
+
+    def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
+        """2 P(K >= k) = 2 a^k/(1 + a), solved for k, a = e^-rate."""
+        rate = float(self.rate)
+        if not rate >= _LEAST_RATE:
+            msg = f"discrete-laplace: rate = {rate:g}: no sampler below 2^-52: noise is int64"
+            raise NotCertified(msg)
+        place = (math.log1p(math.tanh(0.5 * rate)) - np.log(tail)) / rate
+        return around(place, doubt / rate)
+
+    def beyond(self, j: int) -> arb:
+        """a^j/(1 + a)."""
+        rate = rational_ball(self.rate)
+        return (-rate * j).exp() / (1 + (-rate).exp())
+
+
+@dataclass(frozen=True)
+class GaussianNoise(IntegerCells):
+    """P(k) proportional to e^(-k^2/(2 sigma^2))."""
+
+    sigma: float
+
+    def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
+        """How many k >= 1 have 2 P(K >= k) above ``tail``, by a table."""
+        tails = _tails(self.sigma)
+        least = np.searchsorted(-tails, -tail * (1.0 + doubt + TABLE_ERROR))
+        most = np.searchsorted(-tails, -tail * (1.0 - doubt - TABLE_ERROR))
+        return least.astype(np.float64), most.astype(np.float64)
+
+    def beyond(self, j: int) -> arb:
+        """The sum of the masses from j on, over all."""
+        return gaussian_table(self.sigma, ctx.prec).at_least(j)
+
+
+def whole_sums(law: IntegerCells, values: np.ndarray, source: RandomSource) -> np.ndarray:
+    """Whole numbers and noise, as int64."""
+    return np.floor(draw(law, values.astype(np.float64), source)).astype(np.int64)
+
+
+def farthest(sigma: float) -> int:
+    """Integers that are looked at: P(|K| > farthest) < 1e-299."""
+    return math.ceil(sigma * math.sqrt(2.0 * _FARTHEST) + 1.0)
+
+
+@lru_cache(maxsize=8)
+def masses(sigma: float) -> Floats:
+    """P(k) of discrete Gaussian noise for k = 0 .. farthest."""
+    k = np.arange(farthest(sigma) + 1, dtype=np.float64)
+    found = np.exp(np.maximum(-0.5 * (k / sigma) ** 2, -745.0))
+    found /= 2.0 * math.fsum(found[1:]) + 1.0
+    found.setflags(write=False)
+    return found
+
+
+@lru_cache(maxsize=8)
+def _tails(sigma: float) -> Floats:
+    """2 P(K >= k) for k = 1, 2, ..., summed from the smallest mass on."""
+    tails = 2.0 * np.cumsum(masses(sigma)[:0:-1])[::-1]
+    tails.setflags(write=False)
+    return tails
+
+
+# --------------------------------------------------------------------------------- in balls
+
+
+class GaussianTable(NamedTuple):
+    """Discrete Gaussian noise, P(k) = e^(-k^2/(2 sigma^2))/whole.
+
+    Attributes
+    ----------
+    whole : arb
+        The sum of the masses.
+    tails : list of arb
+        P(K >= k) for k = 0, 1, ... as far as they are added up.
+    """
+
+    whole: arb
+    tails: list[arb]
+
+    def at_least(self, k: int) -> arb:
+        """P(K >= k), k >= 0."""
+        if k < len(self.tails):
+            return self.tails[k]
+        half = self.tails[-1].upper() / 2
+        return arb(half, half)
+
+
+@lru_cache(maxsize=4)
+def gaussian_table(sigma: float, precision: int) -> GaussianTable:
+    """The tails by e^(-h (k+1)^2) = e^(-h k^2) r_k, r_(k+1) = r_k e^(-2h), h = 1/(2 sigma^2).
+
+    What lies beyond is at most a geometric series.
+    """
+    size = math.ceil(_DEVIATIONS * sigma) + 1
+    with ctx.workprec(precision + _MORE):
+        h = 1 / (2 * arb(sigma) * arb(sigma))
+        term, ratio, step = arb(1), (-h).exp(), (-2 * h).exp()
+        terms = []
+        for _ in range(size):
+            terms.append(term)
+            term, ratio = term * ratio, ratio * step
+        half = (term / (1 - ratio)).upper() / 2
+        total, sums = arb(half, half), []
+        for one in reversed(terms):
+            total += one
+            sums.append(total)
+        whole_mass = 2 * total - 1
+        return GaussianTable(whole_mass, [one / whole_mass for one in reversed(sums)])
+
+
+@dataclass(frozen=True)
+class IntegerNoise(Noise):
+    """The report of x is x plus noise on the integers.
+
+    Attributes
+    ----------
+    table : GaussianTable, or None
+        Of Gaussian noise; None of Laplace noise.
+    """
+
+    table: GaussianTable | None = None
+
+    def at_least(self, k: int) -> arb:
+        """P(K >= k) for k >= 0; a^k/(1 + a) of Laplace noise, a = e^(-1/s)."""
+        if self.table is None:
+            return (-k / self.scale).exp() / (1 + (-1 / self.scale).exp())
+        return self.table.at_least(k)
+
+    def _tail(self, x: arb, y: arb | None, *, right: bool) -> tuple[bool, arb]:
+        """P(x + K > y) where y is not below x, else P(x + K <= y)."""
+        if y is None:
+            return right, arb(0)
+        distance = round(float(y)) - round(float(x))
+        if distance >= 0:
+            return True, self.at_least(distance + 1)
+        return False, self.at_least(-distance)
+
+    @property
+    def middle(self) -> arb:
+        """The last integer of which the high end is a farthest one."""
+        return arb((round(float(self.low)) + round(float(self.high))) // 2)
+
+
+@dataclass(frozen=True)
+class IntegerLine(Line):
+    """Two inputs of the victim and the reference, on the integers.
+
+    The masses of discrete Laplace noise are proportional to e^(-eps0 |k|/top), those of discrete
+    Gaussian noise to e^(-k^2/(2 sigma^2)): at integers their ratios are those of the densities of
+    noise on the line. So cells are runs of integers, and bounds of the ratios are those of the
+    line. A place y stands for the cut between the integers up to y and those beyond.
+    """
+
+    def cells(self, edges: Sequence[float]) -> list[Cell]:
+        """Runs of integers: those up to an edge, from the one before it on."""
+        return super().cells([float(y) for y in sorted({math.floor(y) for y in edges})])
