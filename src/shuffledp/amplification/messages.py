@@ -156,7 +156,8 @@ class Messages(Seen):
         asked = EpsilonAt(delta, cap, self.rtol)
         lower = self._largest(asked, analysis, _ZERO, reached=upper.value / (1.0 + self.rtol))
         if closing and upper.value > (1.0 + self._gap) * lower.value:
-            upper = self.closer(upper, EpsilonAt(delta, min(cap, upper.value), self.rtol))
+            # A search that may not exceed the end found so far can miss a lower one.
+            upper = self.closer(upper, EpsilonAt(delta, cap, self.rtol))
         return lower, upper
 
     def _log_delta(self, epsilon: float, analysis: str | None, *, closing: bool) -> tuple[End, End]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-# Distances of knots in log eps. The next one is used if third differences exceed _ROUGH. Where log
-# delta is about -c eps^2, cubics at the last distance err by 1e-3 of it.
-_STEPS, _ROUGH = (1.0, 0.5, 0.25), 0.3
+# Distance of knots in log eps. Where log delta is about -c eps^2, cubics err by 1e-3 of it. At larger
+# distances, the outer knots lie where delta is far smaller than anything asked for.
+_STEP = 0.25
 
 
 class Interpolated:
@@ -29,26 +29,17 @@ class Interpolated:
         """An approximation of the function's value at an eps."""
         if not 0.0 < epsilon < math.inf:
             return self._at(epsilon)
-        for step in _STEPS:
-            place = math.log(epsilon) / step
-            first = math.floor(place) - 1
-            values = [self._at(math.exp(step * (first + k))) for k in range(4)]
-            if all(value == values[0] for value in values):
-                return values[0]
-            finite = all(map(math.isfinite, values))
-            if finite and (abs(_third(values)) < _ROUGH or step == _STEPS[-1]):
-                return _cubic(values, place - first)
-        return self._at(epsilon)
+        place = math.log(epsilon) / _STEP
+        first = math.floor(place) - 1
+        values = [self._at(math.exp(_STEP * (first + k))) for k in range(4)]
+        if all(map(math.isfinite, values)):
+            return _cubic(values, place - first)
+        return values[0] if all(value == values[0] for value in values) else self._at(epsilon)
 
     def _at(self, epsilon: float) -> float:
         if epsilon not in self._known:
             self._known[epsilon] = self._function(epsilon)
         return self._known[epsilon]
-
-
-def _third(values: Sequence[float]) -> float:
-    """The third difference of four values."""
-    return values[3] - 3.0 * (values[2] - values[1]) - values[0]
 
 
 def _cubic(values: Sequence[float], t: float) -> float:

@@ -6,8 +6,9 @@ saddle point alpha; on the vertical line through it, the sum over nodes is well 
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -37,7 +38,7 @@ _ROUGH = 0.04
 # Relative size of an estimate's aliases.
 _ALIAS = 1e-9
 # Number of nodes of an estimate that are summed at a time, and most nodes.
-_CHUNK, _MOST_NODES = 64, 1 << 15
+_BLOCK, _MOST_NODES = 32, 1 << 15
 
 
 class Estimate(NamedTuple):
@@ -80,19 +81,43 @@ class Part:
     def log_moment(self, s: Complex | Array) -> Complex | Array:
         """log E e^(sS) at an array of s, n log(1 + sum m (e^(sx) - 1) + surplus)."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            terms = _expm1(s, self.gains) * self.masses
-            if not self.rare:
-                return self.count * _log1p(terms.sum(axis=-1) + self.surplus)
-            # For the rare atoms, the transform V uses e^(sx) itself; A is the transform of all
-            # others.
-            own = self.masses[-self.rare :]
-            rare = terms[..., -self.rare :].sum(axis=-1) + own.sum()
-            usual = terms[..., : -self.rare].sum(axis=-1) + self.surplus - own.sum()
-            log_usual = _log1p(usual)
-            ratio = self.count * _log1p(rare * np.exp(-log_usual))
-            large = ratio.real > 30.0
-            step = np.where(large, ratio, np.log(np.expm1(np.where(large, 0.5, ratio))))
-            return self.count * log_usual + step
+            none = np.zeros(self.masses.size)
+            return self._log_of(_expm1(s, self.gains), self.masses, none)
+
+    def log_moments(self, alpha: float, step: float) -> Iterator[Complex]:
+        """log E e^(sS) at s = alpha + i t for t = 0, step, 2 step, ..., a block at a time.
+
+        Let s' be the place in the first block. Then
+        e^(sx) - 1 = (e^(s'x) - 1) e^(i(t - t')x) + e^(i(t - t')x) - 1, and the first factor is the
+        same for all blocks.
+        """
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            first = _expm1(alpha + 1j * step * np.arange(_BLOCK), self.gains)
+        for block in itertools.count():
+            turned = self.masses * _expm1(np.array([1j * step * block * _BLOCK]), self.gains)[0]
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                yield self._log_of(first, self.masses + turned, turned)
+
+    def _log_of(self, rises: Any, masses: Array | Complex, more: Array | Complex) -> Any:
+        """log of (1 + sum m rise + sum more + surplus)^count, or its like for rare atoms."""
+        if not self.rare:
+            rise = _products(rises, masses) + (more.sum() + self.surplus)
+            return self.count * _log1p(rise)
+        # For the rare atoms, the transform V uses e^(sx) itself; A is the transform of all others.
+        others, own = slice(None, -self.rare), slice(-self.rare, None)
+        mass = self.masses[own].sum()
+        rare = _products(rises[..., own], masses[own]) + (more[own].sum() + mass)
+        usual = _products(rises[..., others], masses[others])
+        log_usual = _log1p(usual + (more[others].sum() + self.surplus - mass))
+        ratio = self.count * _log1p(rare * np.exp(-log_usual))
+        large = ratio.real > 30.0
+        step = np.where(large, ratio, np.log(np.expm1(np.where(large, 0.5, ratio))))
+        return self.count * log_usual + step
+
+
+def _products(rises: Any, masses: Any) -> Any:
+    """Sums over atoms, without the threads of matrix products, which cost more than they save."""
+    return np.einsum("...a,a->...", rises, masses)
 
 
 def _expm1(s: Any, gains: Array) -> Any:
@@ -193,19 +218,19 @@ class Sum:
             self.width * math.sqrt(2.0 * deep + 8.0), (deep + 2.0 - min(scale, 0.0)) / alpha
         )
         step, found, place = 2.0 * math.pi / period, 0.0, 0
-        while place < _MOST_NODES:
-            s = alpha + 1j * step * np.arange(place, place + _CHUNK)
+        for logs in zip(*(part.log_moments(alpha, step) for part in self.parts), strict=False):
+            s = alpha + 1j * step * np.arange(place, place + _BLOCK)
             kappa = s * (s + self.gap)
-            log = sum(part.log_moment(s) for part in self.parts) - s * self.shift - scale
+            log = sum(logs) - s * self.shift - scale
             with np.errstate(over="ignore", invalid="ignore"):
                 terms = np.exp(log + 0.5 * h * h * kappa) * (1.0 / kappa - 0.5 * h * h)
                 terms[0] *= 1.0 if place else 0.5
                 found += float(terms.real.sum())
-            place += _CHUNK
+            place += _BLOCK
             if not np.abs(terms[-16:]).sum() > 1e-9 * abs(found):
                 break
-        else:
-            return Estimate(-math.inf, alpha, self.width)
+            if place >= _MOST_NODES:
+                return Estimate(-math.inf, alpha, self.width)
         value = found * step / math.pi - self._on_the_kink() * math.exp(min(-scale, 700.0)) * h
         log_value = scale + math.log(value) if value > 0.0 and math.isfinite(value) else -math.inf
         return Estimate(log_value, alpha, self.width)

@@ -19,8 +19,9 @@ from shuffledp.rounds.loss import Array
 
 # Least log of a curve's value in use: values are floats, and e^-600 leaves room for factors.
 LOWEST_LEVEL = -600.0
-# The scale is searched for up to 0.1 % below the last eps.
-_EDGE = 1e-3
+# The scale is searched for from _NORMAL delta(0) on, where it is if the loss is normal, down to
+# e^-80 and up to 0.1 % below the last eps.
+_NORMAL, _LEAST_SCALE, _EDGE = 1.7, -80.0, 1e-3
 # Least last eps of a curve, also where eps0 is smaller: quotients of differences are floats.
 _SHORTEST = 1e-270
 # Where the groups' log delta is below this, the slower, sharper bound is not needed.
@@ -28,8 +29,9 @@ _FAR_DOWN = -60.0
 # Margins on estimates of log delta. A bound whose estimate is farther above than the first number
 # is not evaluated; a value that is below an estimate by the second number is not improved.
 _HOPELESS, _CLEAR = 0.5, 0.1
-# Relative accuracy of the eps at which a curve has fallen to a level.
-_NEAR = 1e-3
+# Relative accuracy of the eps at which a curve has fallen to a level, and the factor of the steps
+# towards it: log delta is about -c eps^2, and estimates far below the level take long.
+_NEAR, _LONGER = 1e-3, 1.3
 
 
 def reach(eps0: float) -> float:
@@ -228,7 +230,7 @@ class Curve:
         """
         low, high = 0.0, min(self.scale, self.last)
         while high < self.last and self._left(self.rough(high)) > level:
-            low, high = high, min(2.0 * high, self.last)
+            low, high = high, min(_LONGER * high, self.last)
         near = _NEAR * high
         return bisected(lambda e: self._left(self.rough(e)) > level, low, high, near=near)[1]
 
@@ -247,23 +249,23 @@ class Curve:
         return self._scale
 
     def _find_scale(self) -> float:
-        goal = self.source.rough_log_delta(0.0) - 1.0
-        if not math.isfinite(goal):
+        first = self.source.rough_log_delta(0.0)
+        if not math.isfinite(first):
             return self.last
 
-        def gap(log_eps: float) -> float:
-            return max(self.source.rough_log_delta(math.exp(log_eps)), -1e6) - goal
+        def falls(log_eps: float) -> bool:
+            return self.source.rough_log_delta(math.exp(log_eps)) <= first - 1.0
 
         # Just below eps0, gains are of the size of rounding errors, and estimates are unreliable.
-        high = math.log(self.last) + math.log1p(-_EDGE)
-        if gap(high) >= 0.0:
-            return self.last
-        low = high - 2.0
-        while gap(low) <= 0.0 and low > -80.0:
-            low, high = low - 2.0, low
-        if gap(low) <= 0.0:
-            return math.exp(low)
-        return math.exp(bisected(lambda at: gap(at) > 0.0, low, high, near=_NEAR)[0])
+        last = math.log(self.last) + math.log1p(-_EDGE)
+        low = high = min(first + math.log(_NORMAL), last)
+        while low > _LEAST_SCALE and falls(low):
+            low, high = low - 1.0, low
+        while high < last and not falls(high):
+            low, high = high, min(high + 1.0, last)
+        if low == high:
+            return self.last if low == last else math.exp(low)
+        return math.exp(bisected(lambda at: not falls(at), low, high, near=_NEAR)[0])
 
 
 __all__ = [
