@@ -33,32 +33,6 @@ def test_bounds_are_below_what_runs_and_near_it(mechanism, pair, least):
     assert found.verdict == "not refuted"
 
 
-@pytest.mark.parametrize(
-    ("program", "least"),
-    [
-        (np.asarray, 5.0),
-        (lambda v: np.column_stack([v, v]), 5.0),
-        (lambda v: np.array([f"x{x}" for x in v]), 5.0),
-        (lambda v: np.where(np.asarray(v) == 0, np.nan, 1.0), 5.0),
-        (lambda v: np.zeros(len(v)), 0.0),
-    ],
-    ids=["the value", "rows of it", "texts", "no number", "nothing"],
-)
-def test_programs_that_send_the_value(program, least):
-    found = bounded(program, (0, 1), reports=1_000).lower.lower
-    assert found > least if least else found == 0.0
-
-
-def test_reports_of_another_kind_than_those_that_chose_are_in_the_last_cell():
-    calls = iter(range(10_000))
-    mixed = bounded(
-        lambda v: np.asarray(v) if next(calls) < 8 else np.array(["?"] * len(v)),
-        (0, 1),
-        reports=1_000,
-    )
-    assert mixed.lower.lower == 0.0
-
-
 def test_a_claim_is_refuted_where_the_bound_is_above_it(tmp_path):
     program = programs.honest(sd.KRR(k=10, eps0=2.0))
     found = bounded(program, (0, 1), reports=10_000, alpha=1e-3, claimed=1.0)

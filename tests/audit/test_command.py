@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
-from shuffledp.audit import AuditPlan, Command, read_saved
+from shuffledp.audit import AuditPlan
 from shuffledp.cli import main
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import ParameterError
 
 DEPLOYMENT = """
 title = "Four answers"
@@ -157,34 +157,6 @@ def test_programs_that_do_not_answer_are_an_error_in_one_line(folder, program, w
     assert not out.exists()
 
 
-def test_the_deployments_own_delta_is_the_first(folder):
-    text = DEPLOYMENT.partition("[audit]")[0].replace("1e-6", "3e-7")
-    (folder / "d.toml").write_text(text)
-    out = folder / "a.json"
-    words = ("audit", str(folder / "d.toml"), "--command", client(folder), "-N", "100",
-             "--alpha", "1e-6", "--output", str(out))  # fmt: skip
-    done = CliRunner().invoke(main, words)
-    assert done.exit_code == 0, done.output
-    assert "of one shuffle of 2,000 messages" in done.output
-    table = json.loads(out.read_text())["parts"]["program"]
-    central = [row["at"] for row in table["bounds"] if row["quantity"] == "eps after shuffling"]
-    assert central == [3e-7, 1e-6, 1e-9, 1e-12]
-    assert json.loads(json.dumps(read_saved(out).to_dict()))["parts"]["program"] == table
-    (folder / "d.toml").write_text(f"{text}[audit]\ndeltas = [1e-5]\n")
-    given = CliRunner().invoke(main, [*words[:8], "--json"])
-    rows = json.loads(given.output)["parts"]["program"]["bounds"]
-    assert [row["at"] for row in rows if row["quantity"] == "eps after shuffling"] == [1e-5]
-
-
-def test_bits_of_unary_encodings_may_be_lists(folder):
-    path = folder / "bits.py"
-    path.write_text("import sys\nfor _ in sys.stdin: print('[1, 0, 0, 1, 0]')\n")
-    command = Command.parsed(f"{sys.executable} {path}", sd.RAPPOR(d=5, eps0=1.0))
-    assert command([1, 2]).tolist() == [[0b10010000], [0b10010000]]
-    with pytest.raises(NotCertified, match="callable only"):
-        Command(("cat",), sd.Joint([sd.KRR(k=2, eps0=1.0)]))
-
-
 @pytest.mark.parametrize(
     ("argument", "value"),
     [
@@ -201,37 +173,3 @@ def test_bits_of_unary_encodings_may_be_lists(folder):
 def test_bad_plans_are_refused_by_name(argument, value):
     with pytest.raises(ParameterError, match=argument):
         AuditPlan(**{"randomizer": sd.KRR(k=4, eps0=1.0), argument: value})
-
-
-@pytest.mark.parametrize("option", ["--output", "--report"])
-@pytest.mark.parametrize("source", ["--command", "--shuffler"])
-@pytest.mark.parametrize("way", ["{0} {1}", "{0} -u {1}", "sh -c '{0} {1}'", "cat --x={1}"])
-def test_the_audited_program_is_not_written_over(tmp_path, option, source, way):
-    path = tmp_path / "c.md"
-    path.write_text("print(1)\n")
-    beside = ["--pair", "0,1"] if source == "--command" else []
-    words = (source, way.format(sys.executable, path), *beside, "-N", "200", option, path)
-    done = CliRunner().invoke(main, ["audit", *map(str, words)])
-    assert done.exit_code == 2
-    assert "is read too" in done.output
-    assert path.read_text() == "print(1)\n"
-
-
-def test_what_a_program_answers_and_says_is_one_line_and_no_markup(tmp_path):
-    path = tmp_path / "c.py"
-    path.write_text(
-        "import sys\nfor line in sys.stdin: print('**not refuted** <b>\\r`' * 20, line.strip())\n"
-    )
-    command = f"{sys.executable} -IS {path}"
-    words = ["audit", "--command", command, "--pair", "0,1", "-N", "200"]
-    done = CliRunner().invoke(main, [*words, "--claimed", "9"])
-    assert done.exit_code == 0
-    said = next(line for line in done.output.split("\n") if line.startswith("| eps"))
-    assert "<b>" not in said
-    assert len(said) < 600
-    assert "\r" not in done.output
-    path.write_text("import sys\nsys.exit('no\\rRefuted: ' + 'x' * 1000)\n")
-    done = CliRunner().invoke(main, words)
-    assert done.exit_code == 2
-    assert "status 1: no\\rRefuted: xxx" in done.output
-    assert len(done.output) < 400

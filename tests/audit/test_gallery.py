@@ -105,27 +105,6 @@ def test_what_is_said_of_a_refuted_cell():
     assert 1.0 < result.lower.lower < 1.5
 
 
-WRONG_LAWS = {
-    "a fair coin, a quarter of the time": (
-        sd.BinaryRR(eps0=2.0),
-        lambda: programs.sometimes_another(sd.BinaryRR(eps0=2.0), sd.BinaryRR(eps0=1e-9), 0.25),
-    ),
-    "another eps0": (K, lambda: programs.honest(sd.KRR(k=10, eps0=2.5))),
-    "fewer items": (K, lambda: programs.honest(sd.KRR(k=6, eps0=1.0))),
-    "half of the noise": (NOISE, lambda: programs.honest(sd.Laplace(eps0=2.0))),
-    "always the same report": (K, lambda: lambda values: np.full(len(values), 3)),
-}
-
-
-@pytest.mark.parametrize("law", WRONG_LAWS)
-def test_a_wrong_law_alone_is_no_dependence(law):
-    """Independent reports of another law were refuted with p = 2e-299 as dependent ones."""
-    claimed, program = WRONG_LAWS[law]
-    result = audit(program(), AuditPlan(randomizer=claimed, reports=100_000, alpha=0.01))
-    assert "law" in {finding.kind for finding in result.refutations}
-    assert "independence" not in {finding.kind for finding in result.refutations}
-
-
 def test_independent_reports_of_any_law_have_p_values_of_their_level():
     """Of every hypothesis of independence alone, whatever the law: 100 audits of another one."""
     plan = AuditPlan(randomizer=K, reports=200)
@@ -137,29 +116,6 @@ def test_independent_reports_of_any_law_have_p_values_of_their_level():
     for values in np.array(rows).T:
         for level in (0.02, 0.1, 0.3):
             assert limits.upper_tail(int((values <= level).sum()), len(rows), level) > 1e-4
-
-
-def test_parts_of_the_level_add_up_to_it():
-    plan = AuditPlan(randomizer=K, alpha=0.2)
-    pairs = sum(2 * pair.weight for pair in design(plan).pairs)
-    assert plan.level + plan.limits_level * pairs == pytest.approx(0.2, rel=1e-12)
-
-
-def test_noise_that_follows_the_noise_before_is_dependent():
-    """No two reports are equal: neighbours lie in the same cell too often."""
-    generator = np.random.default_rng(0)
-
-    def program(values):
-        noise = generator.laplace(0.0, 1.0, len(values))
-        noise[1::2] = np.where(
-            generator.random(len(noise[1::2])) < 0.3,
-            noise[: len(values) // 2 * 2 : 2] * 0.999,
-            noise[1::2],
-        )
-        return np.asarray(values) + noise
-
-    result = audit(program, AuditPlan(randomizer=NOISE, reports=10_000, alpha=0.01))
-    assert "independence" in {f.kind for f in result.refutations if "in the same cell" in f.cell}
 
 
 def test_less_than_claimed_refutes_the_law_and_not_the_guarantee():

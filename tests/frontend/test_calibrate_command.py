@@ -37,12 +37,6 @@ def test_users():
     assert sd.shuffle(mechanism, n=n - 1).delta(epsilon=0.5).upper > 1e-6
 
 
-def test_rounds():
-    found = solved(*KRR, "--find", "rounds", "-n", 2000, "--epsilon", 1, "--delta", 1e-6)
-    assert found["beyond"] == found["value"] + 1
-    assert found["value"] >= 2
-
-
 @pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("key", "other"), [("delta", "epsilon"), ("epsilon", "delta")])
 def test_eps_and_delta_are_bounds(rounds, key, other):
@@ -97,19 +91,3 @@ def test_one_syntax_for_mechanisms_parts_and_protocols(key, args):
         done = CliRunner().invoke(main, ["delta", *words, *own, "--epsilon", "1", "--json"])
         assert done.exit_code == 0, done.stderr
         assert (json.loads(done.stdout)["log_upper"] <= math.log(1e-6)) is met
-
-
-def test_what_is_left_out_is_solved_for():
-    assert solved(*KRR, "-n", 2000, "--epsilon", 1)["quantity"] == "delta"
-    assert solved(*KRR, *TARGET)["what"] == "n"
-    assert solved("generic", "-n", 2000, *TARGET)["what"] == "eps0"
-    assert solved("pure-dump", "--d", 5, "-n", 2000, *TARGET)["what"] == "blankets"
-
-
-@pytest.mark.long
-def test_a_parameter_missing_in_one_part_alone():
-    parts = '[{"name": "k-rr", "k": 3, "eps0": 0.5}, {"name": "duchi"}]'
-    found = solved("joint", "--randomizers", parts, "-n", 20_000, *TARGET)
-    first, second = found["randomizer"]["randomizers"]
-    assert first["eps0"] == 0.5
-    assert second["eps0"] == found["value"]

@@ -1,8 +1,6 @@
 """What --help says of a parameter is what its own class says of it."""
 
 import inspect
-import subprocess
-import sys
 
 import click
 import pytest
@@ -40,24 +38,6 @@ def test_every_parameter_is_explained_by_its_own_class(name):
             )
 
 
-@pytest.mark.parametrize(
-    ("typed", "wanted"),
-    [
-        ("acc", "account"),
-        ("epsilon k", "k-rr"),
-        ("epsilon k-rr --ep", "--eps0"),
-    ],
-)
-def test_a_shell_completes_words(typed, wanted):
-    asked = {
-        "COMP_WORDS": f"shuffledp {typed}",
-        "COMP_CWORD": str(typed.count(" ") + 1),
-        "_SHUFFLEDP_COMPLETE": "bash_complete",
-    }
-    shown = CliRunner().invoke(main, [], prog_name="shuffledp", env=asked).stdout
-    assert wanted in [line.partition(",")[2] for line in shown.splitlines()]
-
-
 def test_required_and_optional_parameters():
     for name in NAMES:
         for key, _, default, _, _ in parameters_of(mechanism_class(name)):
@@ -73,11 +53,3 @@ def test_the_list_of_commands_says_what_each_command_says_first():
         command = main.get_command(click.Context(main), name)
         assert command.get_short_help_str(limit=80) == place.line
         assert f"{name} {place.line}" in shown
-
-
-def test_help_imports_no_numerics():
-    """It was slower than an answer."""
-    code = "import sys, shuffledp.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\n"
-    code += "print(sorted({'numpy', 'flint', 'pydantic'} & set(sys.modules)))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[-1] == "[]"

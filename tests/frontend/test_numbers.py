@@ -35,16 +35,6 @@ def test_epsilon_text_is_rounded_outward_and_names_theorem_and_assumptions():
     assert "neighbouring datasets" in result.stdout
 
 
-@pytest.mark.parametrize("suffix", ["csv", "json"])
-def test_channel_from_a_file(tmp_path, suffix):
-    path = tmp_path / f"m.{suffix}"
-    path.write_text("0.75,0.25\n0.25,0.75\n" if suffix == "csv" else "[[0.75,0.25],[0.25,0.75]]")
-    args = ["--matrix", path, "-n", 100, "--delta", 1e-3, "--json"]
-    found = json.loads(run("epsilon", "channel", *args).stdout)
-    want = sd.shuffle(sd.Channel(matrix=[[0.75, 0.25], [0.25, 0.75]]), n=100).epsilon(delta=1e-3)
-    assert found["upper"] == want.upper
-
-
 def test_profile_as_csv():
     result = run("delta", *KRR, "-n", 1000, "--curve", "0:1:3")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
@@ -59,31 +49,6 @@ def test_curve_over_n_as_csv_and_json():
     assert [int(r["n"]) for r in rows] == [2500, 5000, 10000]
     found = json.loads(run("epsilon", *KRR, *args, "--json").stdout)
     assert [repr(b["upper"]) for b in found] == [r["epsilon_upper"] for r in rows]
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        ["delta", *KRR, "-n", 3000, "--curve", "0:1:4"],
-        ["epsilon", *KRR, "--delta", "1e-3", "--curve", "2500:5000:4"],
-    ],
-)
-def test_curve_plot(tmp_path, asked):
-    path = tmp_path / "c.svg"
-    result = run(*asked, "--plot", path)
-    assert result.exit_code == 0
-    assert path.read_text().startswith("<?xml")
-    assert [p.name for p in tmp_path.iterdir()] == ["c.svg"]
-
-
-@pytest.mark.parametrize("command", sorted(main.places))
-def test_help_keeps_its_lines(command):
-    """A paragraph that is marked as it stands is not folded, and the mark is not shown."""
-    shown = run(command, "--help").stdout
-    assert "\\b" not in shown
-    assert "\b" not in shown
-    wanted = {"account": "  [population]\n", "run": "  [data]\n"}
-    assert wanted.get(command, "Usage") in shown
 
 
 @pytest.mark.parametrize("name", ["krr", "K-RR", "k_rr", "GRR", "randomized-response"])

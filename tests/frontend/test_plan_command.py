@@ -1,19 +1,14 @@
 """``shuffledp plan``: a table of mechanisms, and a deployment file that meets the target."""
 
-import json
-import re
-
 import pytest
 from click.testing import CliRunner
 
 from frontend.test_certificates import TABLES
 from multimessage.test_deployments import PROTOCOLS
-from shuffledp import ParameterError
 from shuffledp.cli import main
 from shuffledp.deployment import account, load, parse
 from shuffledp.deployment.files import tomllib
 from shuffledp.deployment.mechanisms import checked_randomizer
-from shuffledp.deployment.model import Accounting, Population, Target
 from shuffledp.deployment.text import deployment_text
 
 ASKED = ["-n", "20,000", "--minimum-batch", 4_000, "--colluding", 0.1, "--delta", "1e-6"]
@@ -65,18 +60,6 @@ def test_the_deployment_meets_the_target(tmp_path, task, rounds):
     assert bound.upper >= 0.95
 
 
-def test_sets_of_items_a_picture_and_json(tmp_path):
-    picture = tmp_path / "p.svg"
-    asked = ["frequencies", "--values", 6, "--items", 2, *ASKED, "--epsilon", 1]
-    result = run(*asked, "--json", "--plot", picture)
-    assert result.exit_code == 0, result.stderr
-    content = json.loads(result.stdout)
-    assert content["task"] == {"kind": "frequencies", "values": 6, "items": 2}
-    assert content["hidden"] == 3_600
-    assert {row["label"] for row in content["rows"]} == {"wheel", "pckv-grr", "sampling-rappor"}
-    assert b"wheel" in picture.read_bytes() or b"<svg" in picture.read_bytes()
-
-
 # ------------------------------------------------------------------------ one mechanism, as given
 
 
@@ -124,34 +107,3 @@ def test_every_mechanism_is_written_and_read_back(mechanism):
     found = parse(tomllib.loads(deployment_text(tables)), where="t.toml")
     assert found.title == tables["title"]
     assert found.randomizer == checked_randomizer(table)
-
-
-def test_every_key_is_explained_by_its_description():
-    tables = {
-        "title": "t",
-        "population": {"users": 1000},
-        "randomizer": {"name": "binary-rr", "eps0": 1.0},
-        "target": {"delta": 1e-6},
-    }
-    text = deployment_text(tables)
-    words = " ".join(text.replace("#", " ").split())
-    for model in (Population, Target, Accounting):
-        for key, field in model.model_fields.items():
-            assert f"{key} = " in text
-            assert field.description in words
-    # What is switched off is what holds if it is not said.
-    on = re.sub(r"^# (colluding|rounds|trust|rtol) = ", r"\1 = ", text, flags=re.MULTILINE)
-    said = parse(tomllib.loads(on), where="t")
-    assert said.accounting.model_fields_set == {"rounds", "trust", "rtol"}
-    assert said == parse(tomllib.loads(text), where="t")
-
-
-def test_no_deployment_no_file():
-    tables = {
-        "title": "t",
-        "population": {"users": 0},
-        "randomizer": {"name": "binary-rr", "eps0": 1.0},
-        "target": {"delta": 1e-6},
-    }
-    with pytest.raises(ParameterError, match=r"population\.users = 0"):
-        deployment_text(tables)

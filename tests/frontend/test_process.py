@@ -21,12 +21,6 @@ def run(*args, base=COMMAND, **kwargs):
     return subprocess.run(words, capture_output=True, text=True, check=False, **kwargs)
 
 
-def test_a_number_without_warnings():
-    done = run("epsilon", "k-rr", "--k", 10, "--eps0", 4, "-n", 10000, "--delta", 1e-6)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("0.3804")
-
-
 def test_bad_input_without_traceback():
     done = run("epsilon", "k-rr", "--k", 10, "--eps0", 1e308, "-n", 10, "--delta", 1e-6)
     assert done.returncode == 2
@@ -62,27 +56,3 @@ def test_a_reader_that_stops_early_gets_no_traceback():
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""
-
-
-WITHOUT_SCIPY = """
-import sys
-from shuffledp.cli import main
-try:
-    main(sys.argv[1:])
-finally:
-    print("imported:", *(name for name in ("scipy", "matplotlib") if name in sys.modules))
-"""
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("epsilon", "k-rr", "--k", 4, "--eps0", 1, "-n", 1000, "--delta", 1e-6),
-        ("epsilon", "laplace", "--eps0", 1, "-n", 10_000, "--delta", 1e-6),
-    ],
-    ids=lambda words: f"{words[0]}-{words[1]}",
-)
-def test_a_common_command_imports_no_package_that_it_does_not_need(words):
-    done = run(*words, base=[sys.executable, "-c", WITHOUT_SCIPY])
-    assert "upper" in done.stdout
-    assert done.stdout.splitlines()[-1] == "imported:", done.stdout

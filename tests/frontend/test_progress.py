@@ -6,7 +6,6 @@ import sys
 import time
 
 import click
-import pytest
 from click.testing import CliRunner
 
 from shuffledp.cli import progress
@@ -39,19 +38,6 @@ def slow(*before, **more):
         [sys.executable, "-c", SLOW, *before, *KRR],
         capture_output=True, text=True, check=True, env=environment(**more),
     )  # fmt: skip
-
-
-def test_in_a_log_it_is_one_line_on_stderr_after_a_second():
-    done = slow()
-    assert done.stdout == "0.1 <= eps <= 0.2\n"
-    assert done.stderr == "working: eps of k-rr, k = 3, eps0 = 1\n"
-
-
-@pytest.mark.many(1)
-@pytest.mark.parametrize("how", [{"SHUFFLEDP_QUIET": "1"}, "--quiet"])
-def test_quiet(how):
-    done = slow("--quiet") if how == "--quiet" else slow(**how)
-    assert (done.stdout, done.stderr) == ("0.1 <= eps <= 0.2\n", "")
 
 
 @click.group(cls=OneLineGroup, places={"work": Place(__name__, "work", "Sleep.")})
@@ -92,10 +78,3 @@ def test_where_the_total_is_known_the_time_left_is_said(monkeypatch):
         now[0] = 100.0 + seconds
         tell(done)
         assert status.message == said
-
-
-def test_an_error_ends_it():
-    before = set(progress.threading.enumerate())
-    with pytest.raises(ZeroDivisionError), progress.progress("wrong"):
-        1 / 0  # noqa: B018
-    assert set(progress.threading.enumerate()) == before

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import shuffledp as sd
 from frontend.certificates import BITS, KRR, NORMAL, RAPPOR, crowd, one, sums
 from shuffledp import ParameterError
 from shuffledp.cli import main
@@ -196,20 +195,6 @@ def test_every_command_refuses_it_in_one_line_and_writes_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize(
-    ("text", "commands"),
-    [(SUMS, "`account`, `run` and `verify`"), (CROWD, "`account` and `verify` alone")],
-)
-def test_what_knows_messages_alone_refuses_other_files(tmp_path, text, commands):
-    path = written(tmp_path, text)
-    with pytest.raises(ParameterError, match=commands):
-        load(path)
-    words = ["audit", str(path), "--reports", str(path)]
-    done = CliRunner().invoke(main, words)
-    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-    assert commands in done.stderr
-
-
 def test_bytes_that_are_no_text_and_a_folder(tmp_path):
     path = tmp_path / "t.toml"
     path.write_bytes(b"\xff")
@@ -217,17 +202,3 @@ def test_bytes_that_are_no_text_and_a_folder(tmp_path):
         done = CliRunner().invoke(main, ["account", str(given)])
         assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
         assert words in done.stderr
-
-
-def test_numbers_too_long_to_be_written_are_shown():
-    number = int("0x" + "f" * 5_000, 16)
-    with pytest.raises(ParameterError, match="n = 0xfff"):
-        sd.shuffle(sd.KRR(k=5, eps0=1.0), n=number)
-    with pytest.raises(ParameterError, match="matrix = a list with an integer too long"):
-        sd.Channel(matrix=[[number, 0], [0, 1]])
-    for mechanism, values in (
-        (sd.GaussianBall(d=2, sigma=1.0), [[10**400, 0]]),
-        (sd.PCKVGRR(domain=4, s=1, eps0=1.0), [[[10**400, 0]]]),
-    ):
-        with pytest.raises(ParameterError, match="values"):
-            mechanism.randomize(values)

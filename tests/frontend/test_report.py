@@ -12,12 +12,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from frontend.parts import of_round, situations
 from shuffledp.certificate import issue, to_json
 from shuffledp.certificate.checks import Check, Checks
-from shuffledp.cli import main
 from shuffledp.deployment import Curve, Deployment, DeploymentFile, account
 from shuffledp.deployment.files import parse
 from shuffledp.plots import account_figure, svg
@@ -185,32 +183,6 @@ def tokens(text):
         yield from token.children or ()
 
 
-def test_texts_of_the_file_stay_texts_in_markdown():
-    hostile, plain = entry(changed(title=HOSTILE)), entry()
-    hostile = replace(hostile, labels=[HOSTILE], certificate_file=HOSTILE)
-    text = to_markdown(report(hostile, date=HOSTILE))
-    found = list(tokens(text))
-    kinds = [token.type for token in found]
-    other = [token.type for token in tokens(to_markdown(report(plain, date="x")))]
-    assert not {"html_inline", "html_block", "link_open", "image"} & set(kinds)
-    marks = {"text", "text_special"}
-    assert [k for k in kinds if k not in marks] == [k for k in other if k not in marks]
-    said = "".join(t.content for t in found if t.type in marks)
-    for words in ("<script>alert(1)</script>", "[a](https://example.org)", "&", "|e| *f* _g_ # h"):
-        assert words in said
-    # What readers beyond CommonMark would make links or formulas of.
-    code = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
-    bare = code.sub("", re.sub(r"\\[!-/:-@\[-`{-~]", "", text))
-    for sign in ("://", "www.", "a@", "$"):
-        assert sign not in bare
-
-
-def test_a_picture_beside_a_markdown_report_is_named(one):
-    text = to_markdown(report(replace(one, picture="a b/(c)&d.png"), date=""))
-    (image,) = [token for token in tokens(text) if token.type == "image"]
-    assert image.attrs["src"] == "a%20b/%28c%29%26d.png"
-
-
 @pytest.mark.parametrize(
     "table",
     [
@@ -247,76 +219,6 @@ def test_every_number_of_the_table_is_the_certificates(table):
         assert row[-1] == uppers[0]["theorem"][0].removesuffix("-family")
 
 
-def test_what_is_said_is_in_the_certificate(one):
-    page = Page(to_html(report(one, date="2026-11-22")))
-    text, certificate = page.text, one.certificate
-    (members,) = certificate.members
-    claims = certificate.claims
-    said = [
-        certificate.deployment.content.title,
-        members.neighbours[1:],
-        members.privacy_unit,
-        certificate.deployment.sha256,
-        one.certificate_sha256,
-        certificate.shuffledp_version,
-        *members.assumptions,
-        *(words for claim in claims for words in members.words(claim)),
-        *(ends.setting.how for ends in members.ends),
-        *(claim.rests_on.source for claim in claims if claim.theorem),
-        "2026-11-22",
-    ]
-    for words in said:
-        assert " ".join(words.split()) in text
-    assert "own pages alone" not in text  # all of it is published
-    boxes = text.split("tick, initial.")[1].split("Theorems")[0]
-    known = {*members.assumptions, *(a for claim in claims for a in members.words(claim))}
-    assert sorted(map(len, known)) == sorted(len(words) for words in known if words in boxes)
-    # Every number of the summary stands in the tables too.
-    start = text.split("bounded by")[1].split("If the shuffler fails")[0]
-    tables = " ".join(cell for table in page.tables for row in table for cell in row)
-    for number in re.findall(r"\d+\.\d{5,}|\d+\.\d\d\b", start):
-        assert number in tables
-
-
-def test_the_report_prints_what_the_command_line_prints(tmp_path):
-    path = tmp_path / "t.toml"
-    path.write_text(
-        'title = "A test"\n[population]\nusers = 60\nminimum_batch = 30\n[randomizer]\n'
-        'name = "binary-rr"\neps0 = 1.0\n[target]\ndelta = 1e-3\nat_most = 0.001\n'
-        "[accounting]\nrounds = 2\n"
-    )
-    out = tmp_path / "out"
-    args = ["account", path, "--output", out, "--report", tmp_path / "r.html"]
-    args += ["--report", tmp_path / "r.md"]
-    environment = {"SOURCE_DATE_EPOCH": "86400"}
-    result = CliRunner().invoke(main, [str(a) for a in args], env=environment)
-    assert result.exit_code == 0, result.stderr
-    assert result.stderr.startswith("warning[target-missed]: eps >= ")
-    printed = re.findall(
-        r"^ ((?:now|minimum batch|shuffler fails)  .*)$", result.stdout, re.MULTILINE
-    )
-    all_table, one_table = printed[:3], printed[3:]
-    html = (tmp_path / "r.html").read_text("utf-8")
-    page = Page(html)
-    for table, rows in zip(page.tables, (all_table, one_table), strict=False):
-        assert [re.split(r"  +", row.strip()) for row in rows] == table[1:]
-    assert page.text.index("Target missed.") < page.text.index("bounded by")
-    # What rests on more than the literature says so, with the number that does not.
-    said = f"pages alone; published theorems give eps <= {page.tables[0][2][4]} here."
-    assert page.tables[0][2][0] == "minimum batch"
-    assert said in page.text
-    assert "1970-01-02" in page.text
-    certificate = (out / "t.certificate.json").read_bytes()
-    assert hashlib.sha256(certificate).hexdigest() in page.text
-    assert hashlib.sha256(path.read_bytes()).hexdigest() in page.text
-    markdown = (tmp_path / "r.md").read_text("utf-8")
-    for row in all_table + one_table:
-        assert "| " + " | ".join(re.split(r"  +", row.strip())) + " |" in markdown
-    bad = CliRunner().invoke(main, [str(a) for a in args], env={"SOURCE_DATE_EPOCH": "soon"})
-    assert bad.exit_code == 2
-    assert "SOURCE_DATE_EPOCH = 'soon': wanted" in bad.stderr
-
-
 def test_no_verdict_that_was_not_computed(one):
     def text(verified):
         return Page(to_html(report(replace(one, verified=verified), date=""))).text
@@ -346,8 +248,3 @@ def test_the_figure_is_inside_and_says_what_it_shows(one):
     drawing = base64.b64decode(data.removeprefix("data:image/svg+xml;base64,"))
     assert b"<svg" in drawing
     assert b"<script" not in drawing
-
-
-def test_ends_of_one_round_stand_in_for_all_where_there_is_one(one):
-    (members,) = one.certificate.members
-    assert members.all_rounds == members.one_round

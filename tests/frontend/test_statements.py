@@ -4,15 +4,12 @@ from pathlib import Path
 
 import pytest
 
-import shuffledp as sd
 from frontend.test_certificates import TABLES
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp.amplification.rounds import NO_SINGLE_PAIR
 from shuffledp.certificate import issue
 from shuffledp.deployment import DeploymentFile, account
 from shuffledp.deployment.files import parse, tomllib
-from shuffledp.mechanism.base import mechanism_class
-from shuffledp.multimessage import protocol_names
 from shuffledp.statements import SENTENCES, say
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
@@ -46,8 +43,6 @@ TEXTS = {
     "limited inside": NESTED,
     "limited and sampled": SAMPLED,
 }  # fmt: skip
-# Registered, and not known to the verifier: their certificates are undecided.
-UNKNOWN = {"gaussian-ball", "laplace-ball", "metric-laplace"}
 
 
 def deployment(text, rounds=1):
@@ -55,17 +50,6 @@ def deployment(text, rounds=1):
         f"title = 't'\npopulation.users = 50\ntarget.delta = 1e-3\naccounting.rounds = {rounds}\n"
     )
     return parse(tomllib.loads(f"{head}[randomizer]\n{text}\n"), where="test")
-
-
-def all_randomizers():
-    return pytest.mark.parametrize("kind", TEXTS)
-
-
-def test_every_registered_mechanism_is_here():
-    known = {deployment(text).randomizer["name"] for text in TEXTS.values()}
-    assert {*sd.randomizer_names(), *protocol_names(), "generic"} - known == UNKNOWN
-    for name in UNKNOWN:
-        assert not mechanism_class(name).in_files
 
 
 ROUNDS = "[accounting]\nrounds = 2\n"

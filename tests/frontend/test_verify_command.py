@@ -12,13 +12,12 @@ from fractions import Fraction
 import pytest
 from click.testing import CliRunner
 
-from frontend.certificates import issued, issued_of, one
+from frontend.certificates import issued
 from frontend.edits import resigned
 from laws import log_delta, ordered_pairs
 from shuffledp.arithmetic.balls import arb
-from shuffledp.certificate import read, verifier
+from shuffledp.certificate import verifier
 from shuffledp.certificate.checks import Check
-from shuffledp.certificate.decide import or_undecided
 from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
@@ -140,12 +139,6 @@ def test_files_that_are_not_even_json_objects(tmp_path, text, message):
     assert message in refused(written(tmp_path, text))
 
 
-def test_dots_are_no_more_than_there_can_be(tmp_path):
-    content = issued("sums, noise")[1]
-    content["claims"][0]["witness"]["dots"] = [float(k) for k in range(10_000)]
-    assert "dots" in refused(written(tmp_path, resigned(content)))
-
-
 def test_no_order_reaches_a_terminal(tmp_path):
     """A false certificate cleared the screen, said VERIFIED and concealed the verdict."""
     order, content = "".join(ORDERS), issued("a delta")[1]
@@ -161,12 +154,6 @@ def test_no_order_reaches_a_terminal(tmp_path):
     said = refused(written(tmp_path, content))
     assert all(one_order[0] not in said for one_order in ORDERS)
     assert wrapped("- ", "a\x1bb\nc\u202ed") == "- a[U+001B]b c[U+202E]d"
-
-
-def test_a_version_is_written_as_versions_are(tmp_path):
-    for version in ("0.1.0", "1.0rc1+local.2"):
-        content = issued("a delta")[1] | {"shuffledp_version": version}
-        assert read(written(tmp_path, resigned(content))).shuffledp_version == version
 
 
 # ------------------------------------------------------------------- what is no input of a witness
@@ -197,21 +184,7 @@ def test_what_is_no_input_is_refused(mechanism, good, bad):
                 log_delta(mechanism, **given, **asked)
 
 
-@pytest.mark.parametrize("error", [TypeError, ValueError, RecursionError, ZeroDivisionError])
-def test_whatever_a_witness_breaks_is_undecided(error):
-    def decide():
-        raise error("a witness that nobody would write")
-
-    assert or_undecided(decide)[0] == "undecided"
-
-
 # ------------------------------------------------------------------------- what is too much work
-
-
-def test_outputs_by_the_hundred_without_a_shuffler(tmp_path):
-    _, content = issued_of(one('name = "discrete-laplace"\ntop = 400\neps0 = 1.0'))
-    failing = [c for c in verify(written(tmp_path, content)) if c.scenario == "shuffler fails"]
-    assert {c.verdict for c in failing} == {"holds"}
 
 
 def test_pairs_of_many_rows_and_labels_of_many_parts_are_refused():

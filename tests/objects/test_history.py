@@ -1,19 +1,11 @@
 """Equal values give equal bits, whatever was asked before, of them or of what they came from."""
 
-import copy
-import dataclasses
-import functools
-import gc
-import importlib
-import pickle
-import pkgutil
 import random
-import weakref
 
 import pytest
 
 import shuffledp as sd
-from objects.examples import DENSITY, NAMES, example
+from objects.examples import NAMES, example
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.randomizers import Randomizer
 
@@ -76,82 +68,3 @@ def test_answers_do_not_depend_on_what_was_asked_before(name):
         one = sd.shuffle(m, n)
         for i in order:
             assert asked[i](one) == alone[i], i
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES[::7] if "gaussian" not in name])
-def test_mechanisms_keep_nothing_of_their_use(name):
-    m = example(name)
-    before = pickle.dumps(m)
-    acc = sd.shuffle(m, 20)
-    acc.delta(epsilon=0.5)
-    if isinstance(m, Randomizer):
-        repr((m.eps0, m.worst_pairs(), m.datasets()))
-    assert pickle.dumps(m) == before
-    assert vars(copy.copy(m)).keys() == vars(example(name)).keys()
-
-
-def test_no_class_has_a_cached_property():
-    """A cached property is in ``__dict__``: in what is copied, replaced and compared.
-
-    What is made on the way to one number, one verdict or one run is neither.
-    """
-    found = []
-    workers = ("arithmetic", "bounds", "kernel", "propose", "deployment.setting", "protocol.jobs")
-    engine = tuple(f"shuffledp.{name}" for name in workers)
-    for module in pkgutil.walk_packages(sd.__path__, "shuffledp."):
-        if module.name.endswith("__main__") or module.name.startswith(engine):
-            continue
-        for name, cls in vars(importlib.import_module(module.name)).items():
-            if isinstance(cls, type) and cls.__module__ == module.name:
-                kept = (k for k, v in vars(cls).items() if isinstance(v, functools.cached_property))
-                found += [f"{module.name}.{name}.{k}" for k in kept]
-    assert found == []
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "values"),
-    [
-        (sd.Channel([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]), [0, 1, 2, 2]),
-        (DENSITY, [0.0, 0.3, 1.0, 0.5]),
-        (sd.GaussianBall(d=2, sigma=1.0), [[0.0, 1.0], [0.5, 0.5], [0.0, 0.0], [1.0, 0.0]]),
-        (sd.GeneralizedGaussian(shape=1.5, scale=0.5), [0.0, 0.3, 1.0, 0.5]),
-    ],
-    ids=["channel", "density", "gaussian-ball", "generalized-gaussian"],
-)
-def test_samplers_and_estimators_keep_nothing_in_a_mechanism(mechanism, values):
-    new = dataclasses.replace(mechanism)
-    held = set(vars(new))
-    estimate = mechanism.estimate(mechanism.simulate(values, seed=3))
-    found = mechanism.variance()
-    assert set(vars(mechanism)) == held
-    assert mechanism == new
-    for other in (new, copy.copy(mechanism), dataclasses.replace(mechanism)):
-        assert other.variance() == found
-        again = other.estimate(other.simulate(values, seed=3))
-        assert pickle.dumps(again) == pickle.dumps(estimate)
-
-
-def test_work_is_freed_with_the_value():
-    acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=1000)
-    acc.epsilon(delta=1e-6)
-    part = acc.compose(rounds=2).parts[0][0]
-    part.curve()
-    gone = weakref.ref(part)
-    del acc, part
-    gc.collect()
-    assert gone() is None
-
-
-def test_equal_rounds_of_different_accuracy_stay_apart():
-    m = sd.KRR(k=10, eps0=4.0)
-    loose, usual = (sd.shuffle(m, 1000, rtol=r) for r in (1e-2, 1e-6))
-    assert loose.compose(rounds=3).rtol == 1e-2
-    assert usual.compose(rounds=3).rtol == 5e-4
-    assert sd.shuffle(m, 1000, rtol=1e-8).compose(rounds=3).rtol == pytest.approx(5e-6)
-    both = sd.compose([loose, (usual, 2)])
-    assert sorted(count for _, count in both.parts) == [1, 2]
-    assert both.rounds == 3
-    again = sd.compose([usual, sd.shuffle(m, 1000), usual])
-    assert [count for _, count in again.parts] == [3]
-    assert usual.compose(rounds=3, rtol=1e-3).rtol == 1e-3
-    assert loose.compose(rounds=3, rtol=1e-3).rtol == 1e-3

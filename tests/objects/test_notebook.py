@@ -2,17 +2,14 @@
 
 import html
 import re
-import sys
 
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
 import shuffledp as sd
-from shuffledp.bound import Bound
 from shuffledp.certificate.checks import Check, Checks
-from shuffledp.drawing.bands import apart, tradeoff
-from shuffledp.neighbours import REPLACEMENT
+from shuffledp.drawing.bands import tradeoff
 from shuffledp.values.notebook import Sheet, html_table
 
 ACC = sd.shuffle(sd.KRR(k=4, eps0=2.0), n=1000)
@@ -89,17 +86,6 @@ def test_text_is_no_markup():
     assert "1 more rows" in page
 
 
-def test_frames_of_the_library_in_use(monkeypatch):
-    import pandas as pd
-    import polars as pl
-
-    assert isinstance(BOUND.to_frame(), pd.DataFrame)
-    monkeypatch.delitem(sys.modules, "pandas")
-    assert isinstance(BOUND.to_frame(), pl.DataFrame)
-    with pytest.raises(sd.ParameterError, match="library = 'dask': wanted pandas or polars"):
-        BOUND.to_frame(library="dask")
-
-
 # ------------------------------------------------------------------------------------ pictures
 
 
@@ -124,37 +110,6 @@ def test_delta_over_eps():
     assert "both certified ends, too near to tell apart at this scale" in words_of(axes)
 
 
-def test_eps_over_n_and_a_second_curve_beside_it():
-    axes = ACC.plot(delta=1e-6, ns=[500, 1000])
-    upper, *_ = lines_of(axes)
-    assert upper[:, 0].tolist() == [500.0, 1000.0]
-    assert upper[1, 1] == BOUND.upper
-    assert axes.get_xlabel() == "users, n; certified at the dots, joined by lines"
-    assert "(nats)" in axes.get_ylabel()
-    before = len(axes.get_lines())
-    other = sd.shuffle(sd.BinaryRR(eps0=2.0), n=1000)
-    again = other.plot(delta=1e-6, ns=[100, 200], label="any", ax=axes)
-    assert again is axes
-    first, other = axes.get_lines()[0], axes.get_lines()[before]
-    assert first.get_color() != other.get_color()
-    assert first.get_linestyle() != other.get_linestyle()  # told apart in grey
-    assert "k-rr" in words_of(axes)
-    assert "any: both certified ends, too near to tell apart at this scale" in words_of(axes)
-    plt.figure()
-    assert ACC.plot(epsilons=[0.2, 0.3]).figure is not axes.figure
-
-
-def wide(lower, upper):
-    at = {"delta": 1e-6, "n": 10.0}
-    return Bound("epsilon", lower, upper, at, relation=REPLACEMENT)
-
-
-def test_apart_is_what_is_seen():
-    assert not apart([wide(0.5, 0.5), wide(1.0, 1.0)])
-    assert apart([wide(0.5, 0.5), wide(1.0, 1.2)])
-    assert apart([wide(0.0, 0.5), wide(1.0, 1.0)])  # a lower end of 0 is not on the axis
-
-
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.1), (3.0, 1e-9), (0.0, 0.0), (800.0, 0.0)])
 def test_tradeoff_is_what_eps_and_delta_leave(epsilon, delta):
     alphas, betas = tradeoff(epsilon, delta)
@@ -165,36 +120,3 @@ def test_tradeoff_is_what_eps_and_delta_leave(epsilon, delta):
     tight = np.maximum(one, two) >= delta - 1e-9 * most
     assert np.all(tight | (betas == 0.0))
     assert np.all(np.diff(betas) <= 1e-12)
-
-
-def test_a_bound_draws_what_it_leaves_to_tests():
-    axes = wide(0.5, 1.5).plot()
-    upper, lower, guess = lines_of(axes)
-    assert np.all(upper[:, 1] <= lower[:, 1])
-    assert np.any(upper[:, 1] < lower[:, 1] - 0.05)
-    assert guess.tolist() == [[0, 1], [1, 0]]
-    assert "epsilon <= 1.5" in words_of(axes)
-    assert "reaches into this band" in words_of(axes)
-    assert "under the same line" in words_of(BOUND.plot())
-    assert "delta <= " in words_of(ACC.delta(epsilon=0.3).plot())
-    with pytest.raises(sd.ParameterError, match="quantity = 'renyi': wanted epsilon or delta"):
-        ACC.renyi(order=4.0).plot()
-
-
-def test_rows_as_dots(shown, plan):
-    compared = shown["comparison"]
-    axes = compared.plot()
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == [row.analysis.key for row in compared.applying()]
-    drawn = {y for line in axes.get_lines() for x, y in line.get_xydata() if np.isfinite(x)}
-    assert len(drawn) == len(names)  # each row has one mark
-    assert "(nats)" in axes.get_xlabel()
-    errors = plan.plot()
-    assert errors.get_lines()[0].get_xdata().tolist() == [row.error for row in plan.rows]
-    assert "trusted server" in words_of(errors)
-
-
-def test_the_verifiers_list_says_its_verdict():
-    found = Checks([Check("now", "c", "holds", "h"), Check("now", "d", "does not hold", "h")])
-    assert found.sheet().caption == "NOT VERIFIED: 1 of 2 claims do not hold"
-    assert found == list(found)

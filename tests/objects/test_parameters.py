@@ -1,24 +1,19 @@
 """Parameters are declared once, on the class: constructor, files, schema and help agree."""
 
-import inspect
 import json
 import math
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
 
-import numpy as np
 import pytest
 
 import shuffledp as sd
 from objects.examples import ARGUMENTS, class_of
 from shuffledp.deployment import json_schema
 from shuffledp.mechanism.base import (
-    Mechanism,
     mechanism_class,
     mechanism_from_dict,
     mechanism_names,
 )
-from shuffledp.mechanism.parameters import follows, one_of, parameters_of, whole
+from shuffledp.mechanism.parameters import follows, parameters_of, whole
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 
@@ -111,44 +106,3 @@ def test_what_follows_is_worked_out_anew_and_what_is_given_is_kept():
     assert follows(whole(), lambda m: 3).check("k", 5, one) == 5
     with pytest.raises(sd.ParameterError, match="k = 20"):
         sd.SubsetSelection(d=20, eps0=1.0, k=20)
-
-
-def test_a_class_made_elsewhere_declares_its_parameters():
-    @dataclass(frozen=True, kw_only=True)
-    class Dice(Randomizer, listed=False):
-        """A die.
-
-        Parameters
-        ----------
-        sides : int
-            Of the die.
-        colour : str
-            Of its paint.
-        """
-
-        name: ClassVar[str] = "dice-of-a-test"
-        summary: ClassVar[str] = "a die"
-        eps0: ClassVar[float] = math.inf
-        sides: Annotated[int, whole(low=2, high=20)]
-        colour: Annotated[str, one_of(("red", "white"))] = "red"
-
-        def law(self, inputs, *, cells=0):
-            raise NotImplementedError
-
-        def worst_pairs(self):
-            raise NotImplementedError
-
-        def datasets(self):
-            return ()
-
-    sides, colour = parameters_of(Dice)
-    assert (sides.kind, sides.required, sides.words) == (int, True, "Of the die.")
-    assert (colour.default, colour.rule.limits) == ("red", {"enum": ["red", "white"]})
-    assert type(Dice(sides=np.int64(6)).sides) is int
-    for wrong in ({"sides": 1}, {"sides": 21}, {"sides": 2.5}, {"sides": 6, "colour": "green"}):
-        with pytest.raises(sd.ParameterError, match=next(reversed(wrong))):
-            Dice(**wrong)
-    with pytest.raises(sd.ParameterError, match="made of code"):
-        mechanism_class("dice-of-a-test")
-    assert issubclass(Dice, Mechanism)
-    assert inspect.isabstract(Mechanism)

@@ -2,7 +2,6 @@
 
 import csv
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,13 +10,10 @@ from scipy.stats import binom, chi2
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.errors import ParameterError
 from shuffledp.protocol.aggregated import aggregated, draw
-from shuffledp.protocol.columns import Column
 from shuffledp.protocol.questions import Asked, question
 from shuffledp.randomness import SeededSource
 from shuffledp.statistics.counts import Counts
-from shuffledp.statistics.estimates import Aggregate
 from shuffledp.statistics.messages import IntegerNoise, Step
 
 LAPLACE, GAUSSIAN = "discrete-laplace", "discrete-gaussian"
@@ -131,40 +127,6 @@ def test_estimates_have_the_mean_and_the_variance_that_are_printed(mechanism):
     # Without the noise's part they would be smaller by far more than that.
     bare = question(mechanism, None, Asked()).answer(sums, n)
     assert np.all(stated > 2.0 * np.square(bare.noise))
-
-
-def test_each_sum_has_noise_of_its_own_and_nothing_else_is_released():
-    noise = sd.AddedNoise(kind=GAUSSIAN, scale=50.0)
-    unary = sd.RAPPOR(d=40, eps0=2.0)
-    view = sd.shuffle(unary, 10, view="sums", added=noise).seen
-    wanted = aggregated(question(unary, None, Asked()), view)
-    sums = Aggregate(10, np.full(40, 5.0))
-    assert len(Counter(wanted.released(sums, SeededSource(1)).sums)) > 20
-    duchi = sd.Duchi(eps0=1.0)
-    wanted = aggregated(
-        question(duchi, None, Asked()), sd.shuffle(duchi, 4, view="sums", added=noise).seen
-    )
-    assert wanted.released(Aggregate(4, np.array([0.0, 9.0])), SeededSource(1)).sums[1] == 0.0
-    bits = sd.BinaryRR(eps0=1.0)
-    wanted = aggregated(
-        question(bits, None, Asked()), sd.shuffle(bits, 9, view="sums", added=noise).seen
-    )
-    # Of one bit there is one sum: the other count says the same.
-    assert wanted.released(Aggregate(9, np.array([4.0, 5.0])), SeededSource(1)).sums.sum() == 9.0
-    plain = aggregated(question(bits, None, Asked()), sd.shuffle(bits, 9, view="sums").seen)
-    kept = plain.released(Aggregate(9, np.array([4.0, 5.0])), SeededSource(1))
-    assert list(kept.sums) == [4.0, 5.0]
-
-
-def test_what_sums_do_not_tell_is_refused():
-    normal = sd.Gaussian(sigma=1.0)
-    view = sd.shuffle(normal, 9, view="sums").seen
-    with pytest.raises(ParameterError, match="gaussian: wanted reports of bits"):
-        aggregated(question(normal, None, Asked()), view)
-    unary = sd.RAPPOR(d=2**20, eps0=2.0)
-    hashed = question(unary, Column(name="x", hashed=True), Asked(candidates=("a", "b")))
-    with pytest.raises(ParameterError, match="listed items"):
-        aggregated(hashed, sd.shuffle(unary, 9, view="sums").seen)
 
 
 FILE = """title = "votes, added up"

@@ -13,9 +13,9 @@ import pytest
 import shuffledp as sd
 from shuffledp.deployment.model import Population
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.protocol import Column, Job, Outcome, Record, read_reports, write_reports
+from shuffledp.protocol import Column, Job, Record, read_reports, write_reports
 from shuffledp.protocol.engines import ArrayEngine, DuckEngine, Settings
-from shuffledp.protocol.jobs import BLOCK_ROWS, in_blocks
+from shuffledp.protocol.jobs import BLOCK_ROWS
 from shuffledp.protocol.reports import from_arrow, to_arrow
 from shuffledp.statistics.estimates import MeanEstimate
 
@@ -97,12 +97,6 @@ def test_private_runs_estimate_the_truth(mechanism, values, files, tmp_path):
     assert np.allclose(held.outcome.aggregate().sums, found.sums, rtol=1e-12)
 
 
-def test_a_run_from_the_system_is_never_the_same(values):
-    job = Job(MECHANISMS[0].to_dict(), Column(name="x"))
-    runs = [ArrayEngine({"x": values}).run(job, Settings()).aggregate().sums for _ in range(2)]
-    assert not np.array_equal(*runs)
-
-
 def test_a_written_file_is_in_another_order_than_the_values(tmp_path):
     """eps0 = 300: reports are the values, so order shows."""
     values = np.repeat(np.arange(7), 1000)
@@ -177,41 +171,6 @@ def test_an_error_after_the_release_leaves_no_reports(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["d.toml"]
 
 
-def test_rows_left_out_are_counted():
-    rows = pa.array([0, None, 3, 9, None, 1])
-    column = Column(name="x", nulls="drop", outside="drop")
-    for seed in (None, 4):
-        job = Job(sd.KRR(k=7, eps0=1.0).to_dict(), column, seed)
-        found = ArrayEngine({"x": rows}).run(job, Settings())
-        assert (found.count, found.nulls, found.outside) == (3, 2, 1)
-
-
-def test_blocks_do_not_depend_on_how_the_rows_come():
-    rows = pa.array(np.arange(1000))
-    for cuts in ([1000], [1] * 1000, [333, 333, 334], [0, 500, 0, 500]):
-        pieces, start = [], 0
-        for size in cuts:
-            pieces.append(rows.slice(start, size))
-            start += size
-        blocks = list(in_blocks(iter(pieces), 300))
-        assert [len(b) for b in blocks] == [300, 300, 300, 100]
-        assert pa.concat_arrays(blocks).equals(rows)
-
-
-def test_outcomes_do_not_depend_on_the_order_of_addition():
-    rng = np.random.default_rng(0)
-    parts = [
-        Outcome.of(sd.Gaussian(sigma=100.0).aggregate(rng.normal(size=1000) * 10.0**e))
-        for e in rng.integers(-6, 3, 30)
-    ]
-    forward, backward = parts[0], parts[-1]
-    for part in parts[1:]:
-        forward = forward + part
-    for part in parts[-2::-1]:
-        backward = backward + part
-    assert np.array_equal(forward.aggregate().sums, backward.aggregate().sums)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "word"),
     [
@@ -241,13 +200,6 @@ def test_mixed_types_and_missing_columns(tmp_path):
     for engine in (DuckEngine(path), ArrayEngine({"x": [1]})):
         with pytest.raises(ParameterError, match="column = 'y"):
             engine.run(other, Settings())
-
-
-def test_no_rows_give_an_error_not_a_nan():
-    job = Job(MECHANISMS[0].to_dict(), Column(name="x"))
-    found = ArrayEngine({"x": pa.array([], type=pa.int64())}).run(job, Settings())
-    with pytest.raises(ParameterError, match="0 rows"):
-        found.aggregate()
 
 
 # ---------------------------------------------------------------------------- report files

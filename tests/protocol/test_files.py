@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from protocol.small_files import CLEAR, SECRET, values_of, written
+from protocol.small_files import SECRET, values_of, written
 from shuffledp.errors import ParameterError
-from shuffledp.protocol import Column, Job
-from shuffledp.protocol.engines import DuckEngine, Settings, TextFormat
+from shuffledp.protocol.engines import DuckEngine, TextFormat
 
 # -------------------------------------------------------------------------------------- names
 
@@ -38,16 +37,6 @@ def test_a_path_is_a_path(name, ending, tmp_path, monkeypatch):
         assert [int(x) for x in values_of(DuckEngine(path))] == [1, 1, 1]
 
 
-def test_the_name_of_a_folder_is_no_column(tmp_path):
-    folder = tmp_path / "dest=BB"
-    folder.mkdir()
-    pq.write_table(pa.table({"dest": ["a", "a"], "y": [1, 2]}), folder / "ok.parquet")
-    assert values_of(DuckEngine(folder / "ok.parquet"), "dest") == ["a", "a"]
-    pq.write_table(pa.table({"y": [1, 2]}), folder / "no.parquet")
-    with pytest.raises(ParameterError, match="column = 'dest'"):
-        values_of(DuckEngine(folder / "no.parquet"), "dest")
-
-
 def test_folders_and_patterns_where_they_are_asked_for(tmp_path):
     for j, place in enumerate(["b.parquet", "a.parquet", "sub/c.parquet", "_skip.parquet",
                                ".hidden.parquet", "note.md", "sub/_x/d.parquet"]):  # fmt: skip
@@ -71,26 +60,6 @@ def test_folders_and_patterns_where_they_are_asked_for(tmp_path):
         DuckEngine("/dev/null")
 
 
-def test_files_of_a_folder_have_to_fit_together(tmp_path):
-    pq.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
-    pq.write_table(pa.table({"x": ["1"]}), tmp_path / "b.parquet")
-    with pytest.raises(ParameterError, match="holds string, the files before it int64"):
-        values_of(DuckEngine(tmp_path))
-    pq.write_table(pa.table({"y": [1]}), tmp_path / "b.parquet")
-    with pytest.raises(ParameterError, match="column = 'x'"):
-        values_of(DuckEngine(tmp_path))
-
-
-def test_a_column_with_a_dot(tmp_path):
-    """It is not the field b of a struct a, which is there too."""
-    struct = pa.array([{"b": 7}, {"b": 8}])
-    pq.write_table(pa.table({"a": struct, "a.b": [1, 2]}), tmp_path / "x.parquet")
-    assert values_of(DuckEngine(tmp_path / "x.parquet"), "a.b") == [1, 2]
-    pq.write_table(pa.table({"a": struct}), tmp_path / "y.parquet")
-    with pytest.raises(ParameterError, match=r"column = 'a.b'"):
-        values_of(DuckEngine(tmp_path / "y.parquet"), "a.b")
-
-
 @pytest.mark.parametrize("names", [("x", "X"), ("X", "x"), ("Ä", "x", "ä")])
 def test_names_that_differ_in_case(names, tmp_path):
     """To DuckDB they are one, and the first column would be read for each."""
@@ -103,15 +72,6 @@ def test_names_that_differ_in_case(names, tmp_path):
             assert values_of(DuckEngine(tmp_path / f"x.{ending}"), name) == value
     with pytest.raises(ParameterError, match="column = 'Y'"):
         values_of(DuckEngine(tmp_path / "x.parquet"), "Y")
-
-
-def test_columns_of_one_name(tmp_path):
-    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
-    pq.write_table(table, tmp_path / "x.parquet")
-    written(tmp_path / "x.csv", "x,x\n1,2\n")
-    for name in ("x.parquet", "x.csv"):
-        with pytest.raises(ParameterError, match="2 times"):
-            values_of(DuckEngine(tmp_path / name))
 
 
 # ---------------------------------------------------------------------------------------- CSV
@@ -197,24 +157,3 @@ def test_csv_that_is_refused_without_a_word_of_what_is_in_it(content, word, tmp_
     with pytest.raises(ParameterError, match=word) as refused:
         values_of(DuckEngine(path))
     assert "Jane" not in str(refused.value)
-
-
-def test_a_late_bad_row_is_one_line_without_the_row(tmp_path):
-    rows = "x,y\n" + "1,a\n" * 400_000
-    for last in (f"{SECRET}\n", f"{SECRET},a\n", f"1,a,{SECRET}\n"):
-        path = written(tmp_path / "x.csv", rows + last)
-        job = Job(CLEAR.to_dict(), Column(name="x"))
-        with pytest.raises(ParameterError) as refused:
-            DuckEngine(path).run(job, Settings(spill=tmp_path, reports=tmp_path / "r.parquet"))
-        assert "Jane" not in str(refused.value)
-        assert "\n" not in str(refused.value)
-        assert [file.name for file in tmp_path.iterdir()] == ["x.csv"]
-
-
-def test_a_name_close_to_what_was_asked_for_is_said(tmp_path):
-    path = written(tmp_path / "x.csv", f"origin,destination,{SECRET}\n1,2,3\n")
-    with pytest.raises(ParameterError, match="close to it 'destination'") as refused:
-        values_of(DuckEngine(path), "destinations")
-    assert "Jane" not in str(refused.value)
-    with pytest.raises(ParameterError, match="a number from 1 to 3"):
-        values_of(DuckEngine(path, text=TextFormat(header=False)), "x")

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import shuffledp as sd
-from shuffledp.protocol import Asked, question
 from shuffledp.statistics.counts import Counts, Step, hoeffding_ends, log_reached
 from shuffledp.statistics.estimates import Aggregate
 
@@ -128,14 +127,6 @@ def test_every_number_of_holders_is_covered(mechanism, n):
             assert math.fsum(law[~inside]) <= (1.0 - confidence) * (1.0 + 1e-9)
 
 
-def test_hoeffding_ends_at_the_edges():
-    assert hoeffding_ends(0, 10, 0.025)[0] == 0.0
-    assert hoeffding_ends(10, 10, 0.025)[1] == 1.0
-    low, high = hoeffding_ends(3, 10, 0.025)
-    assert math.isclose(stats.binom.sf(2, 10, low), 0.025, rel_tol=1e-9)
-    assert math.isclose(stats.binom.cdf(3, 10, high), 0.025, rel_tol=1e-9)
-
-
 def worst_bits(n, sums):
     """Laws of n bits with these sums that are 0, 1 or of one other probability (Theorem 10.1)."""
     for ones, others in itertools.product(range(n), range(1, n + 1)):
@@ -168,26 +159,6 @@ def test_bits_of_any_probabilities_are_covered_and_no_more(n, tail):
     assert np.all(worst >= 0.999 * tail)
 
 
-def test_bits_on_a_grid_are_covered():
-    """Laws that are not of the worst kind, as those of the worst kind are by a theorem."""
-    for tail in (0.05, 0.25, 0.4):
-        ends = np.array([hoeffding_ends(ones, 4, tail) for ones in range(5)])
-        for p in itertools.combinations_with_replacement(np.linspace(0.0, 1.0, 13), 4):
-            law = np.ones(1)
-            for one in p:
-                law = np.convolve(law, [1.0 - one, one])
-            assert law[ends[:, 0] > np.mean(p) + 1e-12].sum() <= tail
-            assert law[ends[:, 1] < np.mean(p) - 1e-12].sum() <= tail
-
-
-def test_only_next_to_the_ends_are_limits_not_binomial():
-    for n, tail in itertools.product((2, 9, 100, 3000), (1e-9, 0.025, 0.25)):
-        for ones in {0, 1, 2, min(3, n), n // 2, n - 1, n}:
-            low = hoeffding_ends(ones, n, tail)[0]
-            equal = stats.beta.ppf(tail, ones, n - ones + 1) if ones else 0.0
-            assert low == pytest.approx(tail / n if ones == 1 else equal, rel=1e-9)
-
-
 @pytest.mark.parametrize("eps0", [0.1, 1.0, 3.0, 8.0, 12.0])
 def test_intervals_of_duchi_cover_any_values(eps0):
     """On either side: values at both ends and some of one more, by enumeration of the bits."""
@@ -211,37 +182,3 @@ def test_intervals_of_duchi_cover_any_values(eps0):
 
 
 # ------------------------------------------------------------- notes, errors at the data's values
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "values", "words"),
-    [
-        (sd.KRR(k=4, eps0=8.0), np.arange(100) % 4, "use the intervals"),
-        (sd.KRR(k=4, eps0=1.0), np.arange(1000) % 4, None),
-        (sd.Hierarchy(domain=16, eps0=8.0), np.arange(2000) % 16, "less often than stated"),
-        (sd.Laplace(eps0=1.0), np.linspace(0, 1, 9), None),
-        (sd.Duchi(eps0=8.0), np.linspace(-1, 1, 2000), "use the intervals"),
-    ],
-    ids=lambda x: getattr(x, "name", ""),
-)
-def test_noise_of_few_counts_is_said(mechanism, values, words):
-    sums = mechanism.aggregate(mechanism.simulate(values, seed=1))
-    note = next(iter(question(mechanism, None, Asked()).answer(sums, len(values)).notes()), None)
-    assert (note is None) if words is None else (words in note and "\n" not in note)
-
-
-@pytest.mark.parametrize(
-    ("parts", "words"),
-    [
-        ((sd.KRR(k=4, eps0=8.0), sd.Laplace(eps0=1.0)), "use the intervals"),
-        ((sd.KRR(k=4, eps0=8.0), sd.Hierarchy(domain=16, eps0=8.0)), "less often than stated"),
-        ((sd.KRR(k=4, eps0=1.0), sd.Hierarchy(domain=16, eps0=8.0)), "less often than stated"),
-        ((sd.KRR(k=4, eps0=1.0), sd.Laplace(eps0=1.0)), None),
-    ],
-)
-def test_a_joint_report_says_it_of_the_attribute_whose_intervals_are_normal(parts, words):
-    mechanism, n = sd.Joint(parts), 2000
-    values = [(i % 4, i % 16 if isinstance(parts[1], sd.Hierarchy) else 0.5) for i in range(n)]
-    sums = mechanism.aggregate(mechanism.simulate(values, seed=1))
-    note = next(iter(question(mechanism, None, Asked()).answer(sums, n).notes()), None)
-    assert (note is None) if words is None else (words in note and "\n" not in note)

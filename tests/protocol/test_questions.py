@@ -13,8 +13,7 @@ from click.testing import CliRunner
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.errors import ParameterError
-from shuffledp.protocol import Column, Job, Outcome, Record, hash_of
-from shuffledp.protocol.engines import ArrayEngine, DuckEngine, Settings
+from shuffledp.protocol import Column, Job, Record, hash_of
 
 HEAD = """
 title = "Questions"
@@ -178,16 +177,6 @@ def test_run_and_the_collectors_half(place, kind):
             assert float(left[key]) == pytest.approx(float(right[key]), rel=1e-6, abs=1e-9)
 
 
-def test_reports_of_another_mechanism_are_refused(place, capsys):
-    words = ["--input", place / "in.parquet", "--output", place / "e.csv"]
-    assert call("run", place / "open.toml", *words, "--reports", place / "r.parquet").exit_code == 0
-    (place / "d.toml").write_text(OPEN.replace("eps0 = 3.0", "eps0 = 2.0"), encoding="utf-8")
-    found = refused(capsys, "run", place / "d.toml", "--from-reports", place / "r.parquet")
-    assert "eps0 = 2': wanted olh, domain = 1,000,000,000, eps0 = 3" in found
-    found = refused(capsys, "run", "--from-reports", place / "r.parquet", *words[:2])
-    assert "none with --from-reports" in found
-
-
 def edited(text, old, new):
     assert old in text
     return text.replace(old, new)
@@ -231,38 +220,7 @@ def test_bad_files_and_columns_are_one_line_and_leave_nothing(place, capsys, kin
     assert sorted(place.iterdir()) == before
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_empty_and_truncated_input(place, capsys, kind):
-    pq.write_table(TABLE.slice(0, 0), place / "none.parquet")
-    whole = (place / "in.parquet").read_bytes()
-    (place / "cut.parquet").write_bytes(whole[: len(whole) // 2])
-    for name, word in (("none", "0 rows"), ("cut", "input =")):
-        found = refused(capsys, "run", place / f"{kind}.toml", "--input", place / f"{name}.parquet",
-                        "--output", place / "e.csv")  # fmt: skip
-        assert word in found
-    assert not (place / "e.csv").exists()
-
-
 # --------------------------------------------------------------------------- the pieces
-
-
-def test_records_are_the_same_on_every_engine(tmp_path):
-    pq.write_table(KEPT, tmp_path / "x.parquet", row_group_size=700)
-    parts = (
-        sd.KRR(k=3, eps0=1.0),
-        sd.Laplace(eps0=1.0, low=0.0, high=300.0),
-        sd.OLH(domain=3, eps0=1.0),
-    )
-    record = Record((Column(name="code"), Column(name="size"), Column(name="code3")))
-    table = KEPT.append_column("code3", KEPT["code"])
-    pq.write_table(table, tmp_path / "x.parquet", row_group_size=700)
-    job = Job(sd.Joint(parts).to_dict(), record, seed=3)
-    found = [
-        engine.run(job, Settings()).aggregate()
-        for engine in (ArrayEngine(table), DuckEngine(tmp_path / "x.parquet"))
-    ]
-    assert np.array_equal(found[0].sums, found[1].sums)
-    assert found[0].count == len(KEPT)
 
 
 def test_values_stay_in_their_rows():
@@ -290,34 +248,6 @@ def test_a_row_is_left_out_once():
     )
     _, left = Job(joint.to_dict(), Record(columns)).reports(rows, 0)
     assert (left.nulls, left.outside, left.users) == (2, 1, 1)
-
-
-def test_hashed_text_that_is_missing():
-    olh = sd.OLH(domain=1000, eps0=1.0)
-    rows = pa.array(["tea", None, "", "tea"]).dictionary_encode()
-    found = Column(name="x", hashed=True, nulls="drop").encode(rows, olh)
-    assert found.values.tolist() == hash_of(["tea", "", "tea"], 1000).tolist()
-    assert found.nulls == 1
-    with pytest.raises(ParameterError, match="column 'x', row 2: wanted a value"):
-        Column(name="x", hashed=True).encode(rows, olh)
-    with pytest.raises(ParameterError, match="hashed"):
-        Column(name="x", hashed=True, domain=("a", "b"))
-    with pytest.raises(ParameterError, match="frequency mechanism"):
-        Column(name="x", hashed=True).check(sd.Laplace(eps0=1.0))
-
-
-def test_outcomes_of_parts_add_up_in_any_order():
-    hierarchy = sd.Hierarchy(domain=16, eps0=2.0)
-    reports = hierarchy.simulate(np.arange(16).repeat(50), seed=1)
-    sums = hierarchy.aggregate(reports)
-    whole = Outcome.of(sums)
-    left, right = (Outcome.of(hierarchy.aggregate(x)) for x in (reports[:300], reports[300:]))
-    for both in (left + right, right + left, Outcome() + left + right):
-        found = both.aggregate()
-        assert np.array_equal(found.sums, whole.aggregate().sums)
-        assert [p.count for p in found.parts] == [
-            p.count for p in hierarchy.aggregate(reports).parts
-        ]
 
 
 def test_hashes_are_uniform_and_fixed():

@@ -115,21 +115,6 @@ def test_a_certificate_of_another_number_of_users_is_found(change, place):
     assert "users of the run" in result.output
 
 
-@pytest.mark.parametrize(("rows", "least"), [(1, None), (4000, None), (5000, None), (4000, 10)])
-def test_fewer_users_than_declared_are_not_passed_over(rows, least, place):
-    text = DEPLOYMENT.format(least=least or 1).replace("colluding = 0.1\n", "")
-    if least is None:
-        text = text.replace("minimum_batch = 1\n", "")
-    (place / "d.toml").write_text(text, encoding="utf-8")
-    pq.write_table(pa.table({"letter": ["a"] * rows}), place / "in.parquet")
-    result = run(place)
-    assert result.exit_code == 0
-    said = f"{rows:,} users have a value, of 5,000 expected" in result.stderr
-    assert said == (least is None and rows < 5000)
-    release = json.loads((place / "e.csv.certificate.json").read_text(encoding="utf-8"))["release"]
-    assert (release["users"], release["declared_users"]) == (rows, 5000)
-
-
 def refused(capsys, *words):
     with pytest.raises(SystemExit) as stop:
         main.main([str(w) for w in words])
@@ -153,38 +138,6 @@ def test_below_the_minimum_batch_nothing_is_written(place, capsys):
     assert left(place) == before
 
 
-FEW = """title = "t"
-{view}
-[population]
-users = 100
-colluding = {colluding}
-[randomizer]
-name = "binary-rr"
-eps0 = 1.0
-[target]
-delta = 1e-6
-[data]
-column = "a"
-"""
-
-
-@pytest.mark.parametrize(
-    ("rows", "colluding", "view"),
-    [(1, 0.5, ""), (5, 0.9, ""), (1, 0.5, 'view = "sums"')],
-)
-def test_a_run_of_colluders_alone_is_one_line_and_writes_nothing(
-    tmp_path, capsys, rows, colluding, view
-):
-    (tmp_path / "d.toml").write_text(FEW.format(colluding=colluding, view=view))
-    (tmp_path / "in.csv").write_text("a\n" + "1\n" * rows)
-    before = left(tmp_path)
-    files = [] if view else ["--reports", tmp_path / "r.parquet"]
-    message = refused(capsys, "run", tmp_path / "d.toml", "--input", tmp_path / "in.csv",
-                      "--output", tmp_path / "e.csv", *files)  # fmt: skip
-    assert f"input has {rows} reports: population.colluding = {colluding}: wanted" in message
-    assert left(tmp_path) == before
-
-
 def test_simulate(place):
     result = call(
         "run", place / "d.toml", "--input", place / "in.parquet", "--simulate", 40, "--json"
@@ -193,17 +146,3 @@ def test_simulate(place):
     found = json.loads(result.output)
     assert found["repetitions"] == 40
     assert 0.85 < found["coverage"] < 1.0
-
-
-def test_estimate_counts_bad_reports(place):
-    from shuffledp import KRR
-    from shuffledp.protocol import write_reports
-
-    path = place / "r.parquet"
-    reports = np.array([0, 1, 2, 9], dtype=np.uint8)
-    write_reports(path, iter([reports]), KRR(k=3, eps0=1.0), None)
-    result = call("run", "--from-reports", path)
-    assert result.exit_code == 0
-    assert "1 reports outside the message space were left out" in result.output
-    assert "note: the noise of a number is of about 0.64 counts" in result.output
-    assert result.output.count("\n") == 6

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from shuffledp.errors import ParameterError
 from shuffledp.protocol import Shuffler
 from shuffledp.randomness import SeededSource
 
@@ -57,32 +56,6 @@ def test_nothing_is_lost_or_made(shape, spilling):
         assert not np.array_equal(out, reports)
 
 
-def test_position_says_nothing_of_the_batch():
-    """The mean place of the first batch's reports is the middle."""
-    reports = np.repeat(np.arange(10, dtype=np.uint8), 20_000)
-    out = through(reports, 9, cut=20_000)
-    places = np.flatnonzero(out == 0)
-    spread = math.sqrt((200_000**2 / 12) / places.size)
-    assert abs(places.mean() - 100_000) < 5 * spread
-
-
-def test_no_reports_and_bad_batches(tmp_path):
-    with Shuffler() as shuffler:
-        shuffler.add(np.zeros(0, dtype=np.uint8))
-        assert list(shuffler.batches()) == []
-    with Shuffler() as shuffler:
-        shuffler.add(np.zeros(3, dtype=np.uint8))
-        with pytest.raises(ParameterError, match="as before"):
-            shuffler.add(np.zeros(3, dtype=np.uint16))
-    with pytest.raises(ParameterError, match="memory"):
-        Shuffler(memory=10)
-    with (
-        pytest.raises(ParameterError, match="spill"),
-        Shuffler(memory=SMALLEST, directory=tmp_path / "no") as shuffler,
-    ):
-        shuffler.add(np.zeros(SMALLEST, dtype=np.uint8))
-
-
 def spilled(folder):
     """What the files without a name hold, of this process and in this folder."""
     found = []
@@ -117,12 +90,6 @@ def test_spilled_reports_have_no_name_and_not_the_users_order(tmp_path):
         out = np.concatenate(list(shuffler.batches()))
         assert len(out) == blocks * rows
     assert list(tmp_path.iterdir()) == []
-
-
-def test_reports_that_fit_never_touch_the_disk(tmp_path):
-    with Shuffler(memory=SMALLEST, directory=tmp_path / "no") as shuffler:
-        shuffler.add(np.arange(1000, dtype=np.uint8))
-        assert sum(map(len, shuffler.batches())) == 1000
 
 
 def test_a_hundred_times_too_many_for_memory(tmp_path):

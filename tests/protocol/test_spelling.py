@@ -2,7 +2,6 @@
 
 import csv
 import string
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +11,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.deployment import load
 from shuffledp.errors import ParameterError
-from shuffledp.protocol import Column, PrefixTree
 from shuffledp.protocol.heavy import Spelling
 
 TEXT = """
@@ -42,7 +38,6 @@ length = 2
 outside = "drop"
 nulls = "drop"
 """
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @given(st.text(alphabet="abcxyz", min_size=1, max_size=5))
@@ -131,39 +126,3 @@ def test_bad_deployments(place, old, new, word):
     assert done.exit_code == 2
     assert word in done.output
     assert sorted(place.iterdir()) == before
-
-
-def test_simulate_says_why_not(place):
-    done = call("run", place / "d.toml", "--input", place / "in.parquet", "--simulate", 9)
-    assert done.exit_code == 2
-    assert "reads reports twice" in done.output
-
-
-def test_batches_give_what_all_reports_give():
-    tree = PrefixTree(bits=12, eps0=4.0, keep=16)
-    values = np.random.default_rng(0).integers(0, 50, 3000)
-    reports = tree.randomizer.simulate(tree.inputs(values), seed=1)
-    whole = tree.find(reports, top=5)
-    parts = tree.find(lambda: iter(np.array_split(reports, 7)), top=5)
-    assert whole.items.tolist() == parts.items.tolist()
-    assert np.allclose(whole.frequencies, parts.frequencies, rtol=1e-12)
-    assert whole.n == parts.n == 3000
-
-
-def test_another_mechanism_is_no_tree():
-    column = Column(name="x", alphabet="ab", length=3)
-    with pytest.raises(ParameterError, match="parallel, equal weights"):
-        column.check(sd.KRR(k=64, eps0=1.0))
-
-
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "examples/flights").glob("*.toml")), ids=lambda p: p.stem
-)
-def test_examples_are_valid(path):
-    from shuffledp.protocol.jobs import mechanism_of
-    from shuffledp.protocol.run import column_of
-
-    deployment = load(path).deployment
-    domain = tuple(str(i) for i in range(1458)) if path.stem == "destination" else None
-    column = column_of(deployment.data, domain=domain)
-    column.check(mechanism_of(deployment.randomizer))

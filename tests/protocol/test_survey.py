@@ -1,6 +1,5 @@
 """survey: estimates, intervals and the certificate of one column, in one call."""
 
-import dataclasses
 import math
 import re
 from fractions import Fraction
@@ -69,43 +68,6 @@ def test_saved_and_read_again(found, tmp_path):
     assert found.save(tmp_path / "new") == paths
 
 
-def test_intervals_are_shown_outward_and_apart_far_from_0(found):
-    """Years: an error of a quarter is not lost among four digits."""
-    year = dataclasses.replace(
-        found.rows[0],
-        estimate=2020.31,
-        noise_error=0.25,
-        low=2019.8123,
-        high=2020.8077,
-        low_all=2019.7111,
-        high_all=2020.9089,
-    )
-    beside = dataclasses.replace(year, noise_error=0.0, low=-math.inf, high_all=math.inf)
-    sheet = dataclasses.replace(found, rows=(year, beside), confidence=0.999).sheet()
-    assert sheet.head[3:] == ("99.9% interval", "99.9%, all at once")
-    row = (str(year.item), "2020.31", "0.25", "2019.81 to 2020.81", "2019.71 to 2020.91")
-    assert sheet.rows[0] == row
-    assert sheet.rows[1][3:] == ("-inf to 2021", "2019 to inf")
-    for row, shown in zip(found.rows, found.sheet().rows, strict=True):
-        low, high = map(float, shown[3].split(" to "))
-        assert low <= row.low < row.high <= high
-        low, high = map(float, shown[4].split(" to "))
-        assert low <= row.low_all < row.high_all <= high
-        assert high - low <= row.high_all - row.low_all + 0.25 * row.noise_error
-
-
-def test_neighbours_and_what_is_assumed_are_said(found):
-    relation = "assumes: neighbouring datasets: one user's value replaced by another (n is public)"
-    assert relation in str(found)
-    assert relation in found.certificate.sheet().notes
-    assert "not protected" not in str(found)
-    given = {"domain": PAGES, "mechanisms": ["k-rr"], **TARGET}
-    less = sd.survey({"page": VALUES}, "page", colluding=0.01, nulls="drop", **given)
-    assert "of the messages, rounded up, come from users who collude" in str(less)
-    # Also where no row was left out: that tells something too.
-    assert "rows without a value are left out: which rows these are" in str(less)
-
-
 TABLES = {
     "pandas": lambda: pd.DataFrame({"page": VALUES, "junk": [object()] * 2000}),
     "categorical": lambda: pd.DataFrame({"page": pd.Categorical(VALUES)}),
@@ -125,20 +87,6 @@ def test_tables_of_every_kind(kind):
     assert found.users == 2000
     assert [row.item for row in found.rows] == PAGES
     assert abs(found.rows[0].estimate - 0.5) <= FAR * found.rows[0].noise_error
-
-
-def test_rows_without_a_value_and_a_smaller_batch():
-    data = {"page": [None] * 100 + ["other"] * 50 + VALUES}
-    given = {"domain": PAGES, "mechanisms": ["k-rr"], **TARGET}
-    left = sd.survey(data, "page", nulls="drop", outside="drop", **given)
-    assert (left.users, left.nulls, left.outside) == (2000, 100, 50)
-    assert "100 rows left out: no value" in str(left)
-    own = sd.survey(data, "page", nulls="category", outside="category", **given)
-    assert [row.item for row in own.rows] == [*PAGES, "(none)", "(other)"]
-    less = sd.survey({"page": VALUES}, "page", minimum_batch=500, **given)
-    assert less.plan.recommended.value < left.plan.recommended.value
-    ends = [row for row in less.certificate.records() if row["situation"] == "minimum batch"]
-    assert ends[0]["value"] <= TARGET["epsilon"]
 
 
 def test_a_mean():
@@ -278,13 +226,6 @@ def test_one_clear_error_of_several_columns(change, words):
     given = {"data": {"page": VALUES, "age": AGES}, "columns": COLUMNS, **TARGET}
     with pytest.raises(sd.ParameterError, match=re.escape(words)):
         sd.survey_columns(**{**given, **change})
-
-
-def test_no_mechanism_is_that_good(found, monkeypatch):
-    none = dataclasses.replace(found.plan, rows=(), left_out=(("k-rr", "too weak"),))
-    monkeypatch.setattr(planning, "plan", lambda *a, **k: none)
-    with pytest.raises(sd.NotCertified, match=r"no mechanism meets epsilon = 1, .* k-rr: too weak"):
-        sd.survey({"page": VALUES}, "page", domain=PAGES, **TARGET)
 
 
 def test_what_is_run_and_misses_the_target_is_not_released(monkeypatch):
