@@ -3,14 +3,12 @@
 import itertools
 import math
 
-import numpy as np
 import pytest
 from flint import arb
 from scipy import stats
 
 import shuffledp as sd
 from enumerated import ball
-from randomizers.sources import LEAST_P_VALUE
 from shuffledp.arithmetic.balls import arb_series, ctx
 from shuffledp.ball.given import tabulate
 from shuffledp.functions import absolute, exp, log, maximum, minimum, sqrt, where
@@ -149,38 +147,6 @@ def test_local_guarantee():
     assert density("triangle").eps0 == math.inf
 
 
-@pytest.mark.many(2)
-@pytest.mark.parametrize("name", MADE)
-def test_reports_have_the_stated_law(name):
-    randomizer = density(name)
-    edges, mass = randomizer.chances
-    for i, x in enumerate(INPUTS):
-        reports = randomizer.simulate(np.full(20_000, x), seed=5 + i)
-        cells = np.searchsorted(edges, reports) - 1
-        assert np.array_equal(reports, 0.5 * (edges[cells] + edges[cells + 1]))
-        groups = np.minimum((np.cumsum(mass[i]) * 40).astype(int), 39)
-        seen = np.bincount(groups[cells], minlength=40)
-        wanted = np.bincount(groups, weights=mass[i], minlength=40) * reports.size
-        kept = wanted > 5.0
-        found = stats.chisquare(seen[kept], wanted[kept] * seen[kept].sum() / wanted[kept].sum())
-        assert found.pvalue > LEAST_P_VALUE
-        assert seen[~kept].sum() < 40
-
-
-@pytest.mark.many(2)
-@pytest.mark.parametrize("name", MADE)
-def test_the_estimate_is_unbiased(name):
-    randomizer = density(name)
-    _, mass = randomizer.chances
-    assert mass @ randomizer._numbers == pytest.approx(INPUTS, abs=1e-9)
-    users = 40_000
-    for value in (0.0, 0.3, 1.0):
-        reports = randomizer.simulate(np.full(users, value), seed=11)
-        estimate = randomizer.estimate(reports)
-        assert abs(estimate.mean - value) < 5.0 * estimate.standard_error
-        assert np.var(randomizer._unbiased(reports)) < 1.05 * randomizer.variance()
-
-
 def test_functions_of_numbers_and_of_series():
     """Values at numbers, and enclosures on intervals with a kink or a jump inside."""
     assert exp(0.0) == sqrt(1.0) == absolute(-1.0) == 1.0
@@ -211,10 +177,3 @@ def test_functions_of_numbers_and_of_series():
 def test_functions_that_are_no_densities(function):
     with pytest.raises(sd.ParameterError, match="pdf"):
         sd.Density(pdf=function, outputs=(-2.0, 3.0)).table(128)
-
-
-def test_laws_that_are_alike_have_no_estimate():
-    randomizer = sd.Density(pdf=lambda y, x: 1.0, outputs=(0.0, 1.0), points=2)
-    assert randomizer.eps0 == 0.0
-    with pytest.raises(sd.NotCertified, match="too much alike"):
-        randomizer.variance()

@@ -9,7 +9,7 @@ import pytest
 from flint import arb
 
 import shuffledp as sd
-from enumerated import ball, positive_part
+from enumerated import ball
 from laws import law_of
 from randomizers import definitions
 
@@ -33,14 +33,6 @@ def test_any_three_inputs_are_hit_independently(domain, l):
             assert Fraction(count, len(rows)) == share
 
 
-@pytest.mark.parametrize(("domain", "l"), FAMILIES)
-def test_one_report_hits_the_whole_domain(domain, l):
-    """A share l^-m of the reports with any one value, at least the l^(1 - domain) of the law."""
-    m = (domain - 1).bit_length()
-    assert sum(all(row) for row in hits(domain, l)) == 1
-    assert m <= domain - 1
-
-
 @pytest.mark.parametrize("eps0", [0.05, 3.3])
 @pytest.mark.parametrize(("domain", "l"), FAMILIES[2::3])
 def test_masses_are_those_of_the_law(domain, l, eps0):
@@ -62,51 +54,6 @@ def test_masses_are_those_of_the_law(domain, l, eps0):
         for key, mass in found.items():
             for value, exact in zip(mass, truth[key], strict=True):
                 assert abs(ball(value) - exact) <= (law.rel + 2.0**-50) * exact
-
-
-@pytest.mark.parametrize(("domain", "l"), [(4, 2), (5, 2), (9, 2), (4, 3), (5, 4)])
-@pytest.mark.parametrize("grow", [Fraction(3, 2), Fraction(4), Fraction(20)])
-def test_blanket_bound_of_the_law_is_above_that_of_the_family(domain, l, grow):
-    """Exact fractions, every n and level tried; equal where the family is all functions."""
-    m = (domain - 1).bit_length()
-    below = 0
-    for n, alpha in itertools.product((1, 2, 3, 4), (Fraction(1), Fraction(11, 10), grow * 9 / 10)):
-        family = _blanket_bound(l, grow, Fraction(1, l**m), n, alpha)
-        law = _blanket_bound(l, grow, Fraction(1, l ** (domain - 1)), n, alpha)
-        assert family <= law
-        below += family < law
-    assert below > 0 or m == domain - 1
-
-
-def _blanket_bound(l, grow, share, n, alpha):
-    """Masses of (r0, r1) with a share of the reports that hits the whole domain."""
-    z = grow + l - 1
-    masses = {
-        (grow, grow): (Fraction(1, l) - share) / z,
-        (grow, 1): Fraction(l - 1, l) / z,
-        (1, grow): Fraction(l - 1, l) / z,
-        (1, 1): Fraction((l - 1) ** 2, l) / z + grow * share / z,
-    }
-    atoms = [(w, r0 - alpha * r1) for (r0, r1), w in masses.items() if w]
-    return positive_part(atoms, n) / n
-
-
-@pytest.mark.parametrize(("domain", "l"), [(4, 2), (5, 2), (4, 3), (5, 4)])
-def test_those_masses_are_the_family_s(domain, l):
-    """The masses used above, from the family's full output distribution and its true blanket."""
-    grow, m = Fraction(4), (domain - 1).bit_length()
-    z = grow + l - 1
-    found = {}
-    for row in hits(domain, l):
-        floor = Fraction(1, l**m) / z * min(grow if hit else 1 for hit in row)
-        ratios = tuple(
-            (grow if row[x] else 1) * Fraction(1, l**m) / z / floor for x in (1, domain - 1)
-        )
-        found[ratios] = found.get(ratios, 0) + floor
-    share = Fraction(1, l**m)
-    assert found.get((grow, grow), 0) == (Fraction(1, l) - share) / z
-    assert found[grow, 1] == found[1, grow] == Fraction(l - 1, l) / z
-    assert found[1, 1] == Fraction((l - 1) ** 2, l) / z + grow * share / z
 
 
 @pytest.mark.parametrize(

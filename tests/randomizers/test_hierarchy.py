@@ -8,7 +8,6 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.randomizers.hierarchy import Tree
-from shuffledp.statistics.estimates import joined
 
 
 @pytest.mark.parametrize(
@@ -26,18 +25,6 @@ def test_levels(domain, branching, sizes):
             assert below // branching == above
     first, last = mechanism.part_inputs(0), mechanism.part_inputs(domain - 1)
     assert all(a != b for a, b in zip(first, last, strict=True))
-
-
-@pytest.mark.parametrize("base", ["k-rr", "rappor", "oue", "blh", "olh"])
-def test_bounds(base):
-    mechanism = sd.Hierarchy(domain=64, branching=4, eps0=2.0, base=base)
-    bound = sd.shuffle(mechanism, n=10_000, rtol=1e-4).epsilon(delta=1e-6)
-    assert 0.0 < bound.lower <= bound.upper < 0.5
-    assert "part" in bound.upper_theorem.title
-    account = sd.shuffle(mechanism, n=10_000, rtol=1e-4)
-    blanket = account.epsilon(delta=1e-6, analysis="blanket")
-    assert "parts' worst pairs" in blanket.upper_theorem.title
-    assert bound.upper <= blanket.upper
 
 
 # ------------------------------------------------------------------------------------ ranges
@@ -68,79 +55,6 @@ def test_consistency_is_least_squares(domain, branching):
     assert constant + sum(x @ y for x, y in zip(c, levels, strict=True)) == pytest.approx(
         target @ found, abs=1e-10
     )
-
-
-def outputs(part, node):
-    """(probability, report) of every report of a level's mechanism."""
-    grow = math.exp(part.eps0)
-    if isinstance(part, sd.KRR):
-        total = grow + part.k - 1
-        for y in range(part.k):
-            yield (grow if y == node else 1.0) / total, np.array([y], dtype=np.uint8)
-    elif isinstance(part, sd.RAPPOR | sd.OUE):
-        for bits in itertools.product((0, 1), repeat=part.d):
-            p = 1.0
-            for i, bit in enumerate(bits):
-                one = part.support.own if i == node else part.support.other
-                p *= one if bit else 1.0 - one
-            yield p, np.packbits(np.array([bits], dtype=np.uint8), axis=1)
-    else:
-        m = (part.domain - 1).bit_length()
-        for a in itertools.product(range(part.l), repeat=m):
-            held = sum(c * (node >> j & 1) for j, c in enumerate(a)) % part.l
-            for z in range(part.l):
-                p = (grow if z == held else 1.0) / (grow + part.l - 1) / part.l**m
-                yield p, np.array([[*a, z]], dtype=np.uint8)
-
-
-@pytest.mark.many(3)
-@pytest.mark.parametrize(
-    ("base", "domain", "values", "ranges"),
-    [
-        ("k-rr", 4, (1, 2), [(0, 1), (1, 3), (0, 3), (0, 4)]),
-        ("k-rr", 3, (0, 0, 2), [(0, 2), (1, 3)]),
-        ("rappor", 4, (1, 2), [(1, 3), (0, 3)]),
-        ("oue", 3, (0, 2), [(0, 2), (1, 3)]),
-        ("blh", 4, (3, 0), [(1, 3), (0, 3)]),
-        ("olh", 3, (0, 2), [(0, 2)]),
-    ],
-)
-def test_ranges_are_unbiased_and_of_the_stated_variance(base, domain, values, ranges):
-    """Over all allocations with one user (or more) a level, and all their reports, exactly."""
-    mechanism = sd.Hierarchy(domain=domain, branching=2, eps0=1.0, base=base)
-    n, levels = len(values), len(mechanism.randomizers)
-    blank = [part.aggregate(part.simulate([], seed=1)) for part in mechanism.randomizers]
-    counts = (n - levels + 1, *[1] * (levels - 1))
-    allocations = [
-        a
-        for a in itertools.product(range(levels), repeat=n)
-        if tuple(a.count(k) for k in range(levels)) == counts
-    ]
-    moments = np.zeros((2, len(ranges)))
-    for allocation in allocations:
-        users = [
-            list(outputs(mechanism.randomizers[level], mechanism.part_inputs(x)[level]))
-            for level, x in zip(allocation, values, strict=True)
-        ]
-        singles = [
-            [(p, mechanism.randomizers[level].aggregate(report)) for p, report in one]
-            for level, one in zip(allocation, users, strict=True)
-        ]
-        for chosen in itertools.product(*singles):
-            sums = list(blank)
-            p = 1.0 / len(allocations)
-            for level, (share, one) in zip(allocation, chosen, strict=True):
-                sums[level] = sums[level] + one
-                p *= share
-            found = mechanism.estimate(joined(n, sums))
-            got = np.array([found.range(*r).value for r in ranges])
-            moments += p * np.array([got, got**2])
-    frequencies = np.bincount(values, minlength=domain) / n
-    for i, (low, high) in enumerate(ranges):
-        mean = moments[0, i]
-        assert mean == pytest.approx(frequencies[low:high].sum(), abs=1e-9)
-        wanted = mechanism.range_variance(low, high, frequencies=frequencies, counts=counts)
-        assert moments[1, i] - mean**2 == pytest.approx(wanted, rel=1e-8, abs=1e-9)
 
 
 def test_errors_are_honest():

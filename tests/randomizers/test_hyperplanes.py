@@ -159,46 +159,6 @@ def test_what_is_drawn_has_the_law_declared(kind, domain, q):
         assert law == row
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("eps0", [2.0, 8.0])
-def test_large_domains_are_decoded_item_by_item_alike(kind, eps0):
-    """Sums of all items of a large domain against those of some, counted one by one."""
-    made = kind(domain=30_000 if eps0 < 8.0 else 3000, eps0=eps0)
-    values = np.concatenate([np.full(600, 3), np.full(400, made.domain - 1)])
-    reports = made.simulate(values, seed=7)
-    sums = made.aggregate(reports).sums
-    some = np.array([0, 1, 2, 3, 17, made.domain // 2, made.domain - 1])
-    one_by_one = [made.aggregate(reports, items=[x]).sums[0] for x in some]
-    assert sums[some].tolist() == one_by_one
-    found = made.estimate(made.aggregate(reports, items=some))
-    truth = np.where(some == 3, 0.6, np.where(some == made.domain - 1, 0.4, 0.0))
-    assert (np.abs(found.frequencies - truth) < 5.0 * found.standard_errors + 1e-12).all()
-
-
-def test_reports_of_huge_fields_are_drawn_without_a_list():
-    """In the largest fields, for 10^9 items: reports hit their item about as often as said."""
-    for kind, q in itertools.product(KINDS, (hyperplanes.LARGEST, 1009)):
-        made = kind(domain=10**9, eps0=21.0, q=q)
-        reports = made.simulate(np.full(200, 10**9 - 1), seed=3)
-        hits = made.aggregate(reports, items=[10**9 - 1, 5]).sums
-        assert abs(hits[0] - 200 * made.support.own) < 40
-        assert hits[1] == 0
-
-
-def test_points_are_numbered_one_to_one():
-    for q, domain in ((2, 31), (3, 40), (5, 31), (11, 12), (7, 22)):
-        made = sd.ProjectiveGeometry(domain=domain, q=q, eps0=1.0)
-        every = np.arange(made.outputs)
-        vectors = made.vectors(every)
-        for factor in range(1, q):
-            assert (made._numbers(vectors * factor % q) == every).all()
-    for q in (hyperplanes.LARGEST, 65537):
-        large = sd.ProjectiveGeometry(domain=10**9, q=q, eps0=1.0)
-        last = np.array([large.outputs - 1, q - 1, 5, 0])
-        multiples = large.vectors(last) * 12345 % q
-        assert (large._numbers(multiples) == last).all()
-
-
 def test_default_fields_are_near_the_growth_and_have_the_least_variance():
     for kind in KINDS:
         for eps0 in (1e-3, 0.2, 1.0, 2.0, 3.7):
@@ -221,23 +181,3 @@ def test_default_fields_are_near_the_growth_and_have_the_least_variance():
     assert line.variance(0.1) == pytest.approx(response.variance(0.1), rel=1e-13)
     assert line.message_bits == response.message_bits
     assert sd.ProjectiveGeometry(domain=30, eps0=300.0).q == 29
-
-
-def test_the_verifier_s_third_inputs_are_those_of_the_domain():
-    """0 and 1; 2 is on their line if that has three points, the next one is off it."""
-    for name, off in (("pi-rappor", 3), ("projective-geometry", 4)):
-        for domain in range(2, 7):
-            expected = tuple(x for x in (0, 1, 2, off) if x in range(domain))
-            table = {"name": name, "domain": domain, "eps0": 1.0, "q": 3}
-            assert others_of(table).inputs == expected
-
-
-def test_prime_numbers():
-    sieve = [n for n in range(2, 3000) if all(n % d for d in range(2, math.isqrt(n) + 1))]
-    assert [n for n in range(2, 3000) if hyperplanes.is_prime(n)] == sieve
-    # Numbers that pass for prime with few witnesses, and the largest of all.
-    assert not any(map(hyperplanes.is_prime, (2047, 1_373_653, 25_326_001, 46_337**2, 2**31 - 3)))
-    assert hyperplanes.is_prime(hyperplanes.LARGEST)
-    assert hyperplanes.primes_beside(1.5) == (2,)
-    assert hyperplanes.primes_beside(8.4) == hyperplanes.primes_beside(10.5) == (7, 11)
-    assert hyperplanes.primes_beside(1e300) == (hyperplanes.LARGEST,)

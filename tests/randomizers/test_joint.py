@@ -1,12 +1,9 @@
 """Joint: law, pairs, worst pairs and bounds against full output distributions."""
 
-import math
-
 import numpy as np
 import pytest
 
 import shuffledp as sd
-from randomizers.sources import LEAST_P_VALUE, fits
 
 
 @pytest.mark.parametrize(
@@ -60,36 +57,6 @@ def test_clones_are_not_strengthened_by_hamming():
 
 
 # ---------------------------------------------------------------------------------- running it
-
-
-def test_sampler_has_the_product_law():
-    joint = sd.Joint([sd.KRR(k=3, eps0=1.0), sd.BinaryRR(eps0=0.7)])
-    reports = joint.simulate([(2, 1)] * 100_000, seed=5)
-    counts = np.bincount(reports["part0"].astype(int) * 2 + reports["part1"], minlength=6)
-    first = [1, 1, math.e]
-    second = [1, math.exp(0.7)]
-    law = np.outer(first, second).ravel()
-    assert fits(counts, law / law.sum()) > LEAST_P_VALUE
-    assert fits(counts, law[::-1] / law.sum()) < LEAST_P_VALUE
-    assert len(joint.randomize([(0, 0)])) == 1
-
-
-def test_estimates_are_the_parts_own():
-    parts = [sd.KRR(k=3, eps0=1.0), sd.RAPPOR(d=9, eps0=2.0)]
-    joint = sd.Joint(parts)
-    values = np.array([(0, 8), (2, 4), (2, 1)] * 50)
-    reports = joint.simulate(values, seed=1)
-    whole = joint.estimate(reports)
-    halves = joint.aggregate(reports[:70]) + joint.aggregate(reports[70:])
-    for j, part in enumerate(parts):
-        alone = part.estimate(reports[f"part{j}"])
-        for found in (whole.parts[j], joint.estimate(halves).parts[j]):
-            assert np.array_equal(found.frequencies, alone.frequencies)
-            assert np.array_equal(found.standard_errors, alone.standard_errors)
-    assert whole.n == 150
-    assert joint.variances(0.5) == tuple(part.variance(0.5) for part in parts)
-    assert joint.variance() == max(part.variance() for part in parts)
-    assert joint.message_bits == pytest.approx(math.log2(3) + 9)
 
 
 def test_nothing_is_claimed_where_nothing_is_proved():

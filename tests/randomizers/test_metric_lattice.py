@@ -94,14 +94,6 @@ def test_neighbours_stay_within_the_separation(scale, distance):
         assert all(Fraction(int(k), steps) <= Fraction(randomizer.separation) for k in apart)
 
 
-def test_vectors_stay_within_the_separation():
-    for d in (2, 5, 16):
-        randomizer = sd.LaplaceBall(d=d, scale=0.5, distance=1e-6)
-        step = 2.0 * randomizer.radius / randomizer.steps
-        least = (randomizer.distance + 2.0 * math.sqrt(d) * step) / randomizer.scale
-        assert randomizer.local_epsilon(1e-6) >= least
-
-
 def test_all_other_mechanisms_are_for_any_two_inputs():
     """Points of a lattice are neighbours wherever they are; a new relation needs a test here."""
     known = {"metric-laplace", "laplace-ball", "joint", "parallel", "poisson-subsample"}

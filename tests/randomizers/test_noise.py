@@ -7,14 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx
-from scipy import stats
 
 import shuffledp as sd
 from enumerated import ball
-from randomizers.sources import LEAST_P_VALUE, Script, fits
+from randomizers.sources import Script
 from shuffledp.randomizers.bounded import _TruncatedCells
 from shuffledp.randomizers.laplace_ball import _BallCells
-from shuffledp.randomizers.noise import DIGITS, NoiseCells, draw, gamma_power, middles, to_lattice
+from shuffledp.randomizers.noise import DIGITS, NoiseCells, draw, gamma_power
 from shuffledp.randomness import SeededSource, Uniform
 
 # Steps from low to high where every word is tried, and as many as the sampler has.
@@ -290,36 +289,6 @@ def test_powers_of_gamma_numbers(a, root):
         assert high - room < ball(float(tail)) < low + room
 
 
-def test_middles():
-    numbers = np.array([0.0, 1.0, -1.0, 2.0**36 - 1, 2.0**36, 2.0**36 + 1, -(2.0**36) - 1, 2.0**60])
-    found = middles(numbers, 36)
-    assert found[:4].tolist() == [0.5, 1.5, -0.5, 2.0**36 - 0.5]
-    assert found[4] == found[5] == 2.0**36 + 1.0
-    assert found[6] == -(2.0**36) - 1.0
-    assert found[7] == 2.0**60 + 2.0**24
-    generator = np.random.default_rng(1)
-    wide = np.sort(
-        np.ldexp(generator.integers(-(2**50), 2**50, 2000), generator.integers(-30, 9, 2000))
-    )
-    wide = np.floor(wide)
-    assert (np.diff(middles(np.sort(wide), 34)) >= 0.0).all()
-    assert np.array_equal(middles(-1.0 - wide, 34), -middles(wide, 34))
-
-
-def test_lattice_points_are_unbiased():
-    source = SeededSource(4)
-    for place, points in ((0.0, 8), (1.0, 8), (0.3, 1), (0.3, 10), (0.123, 1000)):
-        found = to_lattice(np.full(50_000, place), points, source)
-        exact = place * points
-        assert set(found) <= {math.floor(exact), math.ceil(exact)}
-        up = exact - math.floor(exact)
-        if up:
-            counts = [(found == math.floor(exact)).sum(), (found == math.ceil(exact)).sum()]
-            assert fits(counts, [1 - up, up]) > LEAST_P_VALUE
-    assert to_lattice(np.array([0.25]), 2, Script([2**63 - 1])) == 1.0
-    assert to_lattice(np.array([0.25]), 2, Script([2**63])) == 0.0
-
-
 # ------------------------------------------------------------------------------ in a ball
 
 
@@ -384,23 +353,6 @@ def test_a_cell_in_a_ball_is_settled_by_both_words():
     assert {(low, 0, True), (high, 2**64 - 1, False)} <= found
 
 
-def test_one_coordinate_of_noise_in_a_ball():
-    """In three dimensions P(Z_1 > z) = (2 + z) e^-z/4."""
-    mechanism = sd.LaplaceBall(d=3, scale=0.5)
-    reports = mechanism.simulate(np.zeros((60_000, 3)), seed=3) / 0.5
-
-    def chance(z):
-        small = 0.25 * (2.0 + np.abs(z)) * np.exp(-np.abs(z))
-        return np.where(z > 0.0, 1.0 - small, small)
-
-    for column in reports.T:
-        assert stats.kstest(column, chance).pvalue > LEAST_P_VALUE
-    lengths = np.sqrt(np.square(reports).sum(axis=1))
-    assert stats.kstest(lengths, stats.gamma(3).cdf).pvalue > LEAST_P_VALUE
-    angle = np.arctan2(reports[:, 0], reports[:, 1])
-    assert stats.kstest(angle, stats.uniform(-math.pi, 2 * math.pi).cdf).pvalue > LEAST_P_VALUE
-
-
 # -------------------------------------------------------------------- what attacks looked at
 
 
@@ -425,13 +377,3 @@ def test_no_digit_of_the_value_is_sent(randomizer):
                 1 << (cell.bit_length() - DIGITS - 1),
                 (1 << (cell.bit_length() - DIGITS - 1)) - 1,
             )
-
-
-def test_fine_cells_have_uniform_low_bits():
-    for law in (
-        NoiseCells(sd.Laplace(eps0=1.0), 32),
-        NoiseCells(sd.Gaussian(sigma=1.0), 32),
-        NoiseCells(sd.GeneralizedGaussian(shape=1.5, scale=1.0), 32),
-    ):
-        cells = np.floor(draw(law, np.zeros(100_000), SeededSource(1))).astype(np.int64)
-        assert fits(np.bincount(cells & 255, minlength=256), np.ones(256)) > LEAST_P_VALUE

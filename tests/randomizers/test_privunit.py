@@ -1,14 +1,12 @@
 """PrivUnit: caps of the sphere, cut up exactly on the circle and by balls above it."""
 
 import itertools
-import math
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from flint import acb, arb
-from scipy import stats
 
 import shuffledp as sd
 from enumerated import ball
@@ -17,9 +15,7 @@ from randomizers.checks import (
     assert_law,
     rational_exponential,
 )
-from randomizers.sources import LEAST_P_VALUE, fits
 from shuffledp.ball.caps import orthogonal_overlap
-from shuffledp.randomizers.privunit import height
 
 
 def exact_overlap(c, d):
@@ -64,14 +60,6 @@ def test_overlap_of_orthogonal_caps(d, c):
     assert abs(found - exact) <= arb(2) ** -90 + 1e-10 * exact
 
 
-@pytest.mark.long
-def test_overlap_that_has_few_digits_is_not_given():
-    law = sd.PrivUnit(d=5, c=0.5 - 1e-13, eps0=1.0)
-    assert [x2 for _, _, x2 in law.datasets()] == [0, 2]
-    with pytest.raises(sd.NotCertified, match="not enclosed"):
-        law_of(law, (0, 2, 1))
-
-
 @pytest.mark.many(4)
 @pytest.mark.parametrize("d", [3, 10, 500])
 @pytest.mark.parametrize("c", [0.02, 0.3, 0.5, 0.7])
@@ -98,64 +86,6 @@ def test_law_above_the_circle(d, c):
         law = law_of(randomizer, inputs)
         law = replace(law, rel=max(law.rel, 1e-9))
         assert_law(law, [(b, [m[x] for x in inputs]) for b, m in truth if b])
-
-
-@pytest.mark.parametrize(("d", "c"), [(2, 0.3), (3, 0.5), (7, 0.8), (50, 0.05)])
-def test_sampler(d, c):
-    """Place along x by Kolmogorov-Smirnov, side of the cap and quarters by chi-square."""
-    eps0, users = 1.3, 60_000
-    randomizer = sd.PrivUnit(d=d, c=c, eps0=eps0)
-    x = np.zeros(d)
-    x[: min(d, 3)] = [0.6, -0.8, 0.0][: min(d, 3)]
-    reports = randomizer.simulate(np.tile(x, (users, 1)), seed=17)
-    assert np.allclose(np.linalg.norm(reports, axis=1), 1.0)
-    along = reports @ x
-    inside = along >= height(c, d)
-    p = math.exp(eps0) * c / (math.exp(eps0) * c + 1 - c)
-    assert fits([inside.sum(), users - inside.sum()], [p, 1 - p]) > LEAST_P_VALUE
-    a = (d - 1) / 2
-    law = stats.beta(a, a)
-    grow = math.exp(eps0)
-
-    def cdf(u):
-        low = 1 - law.cdf((1 - u) / 2)  # uniform mass below u
-        return np.where(low <= 1 - c, low, (1 - c) + grow * (low - (1 - c))) / (grow * c + 1 - c)
-
-    assert stats.kstest(along, cdf).pvalue > LEAST_P_VALUE
-    assert stats.kstest(-along, cdf).pvalue < LEAST_P_VALUE
-    # Across x all directions are alike.
-    across = np.zeros(d)
-    across[:2] = [0.8, 0.6]
-    side = reports @ across
-    assert fits([(side > 0).sum(), (side <= 0).sum()], [0.5, 0.5]) > LEAST_P_VALUE
-
-
-@pytest.mark.parametrize(("d", "c"), [(2, 0.3), (3, 0.5), (4, 0.7), (9, 0.1), (40, 0.45)])
-@pytest.mark.parametrize("eps0", [0.2, 3.0])
-def test_unbiased_and_variance_by_quadrature(d, c, eps0):
-    """Moments of <U, x> from its density, in balls, to 1e-10."""
-    randomizer = sd.PrivUnit(d=d, c=c, eps0=eps0)
-    grow = arb(eps0).exp()
-    total = grow * ball(c) + 1 - ball(c)
-    t = math.acos(height(c, d))
-    # u = cos(s): the density of s is sin(s)^(d-2), an entire function.
-    norm = acb.integral(lambda s, _: s.sin() ** (d - 2), 0, acb.pi()).real
-
-    def moment(power):
-        def whole(left, right):
-            return acb.integral(
-                lambda s, _: s.cos() ** power * s.sin() ** (d - 2), acb(left), acb(right)
-            ).real
-
-        return (grow * whole(0, t) + whole(t, acb.pi())) / norm / total
-
-    assert float(moment(0)) == pytest.approx(1.0, abs=1e-12)
-    m, second = float(moment(1)), float(moment(2))
-    assert randomizer.shrinkage == pytest.approx(m, rel=1e-10)
-    assert randomizer.total_variance == pytest.approx(1 / m**2 - 1, rel=1e-9)
-    along, across = second / m**2 - 1, (1 - second) / (d - 1) / m**2
-    assert randomizer.variance() == pytest.approx(max(along, across), rel=1e-9)
-    assert along + (d - 1) * across == pytest.approx(randomizer.total_variance, rel=1e-9)
 
 
 @pytest.mark.parametrize("eps0", [0.5, 2.0, 6.0])

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from randomizers.checks import (
     columns,
     rational_exponential,
 )
-from randomizers.sources import LEAST_P_VALUE, fits
 
 
 def rows_of(d, s, w):
@@ -54,36 +52,3 @@ def test_blanket_is_never_more_than_exact_and_next_to_it():
         pair = blanket_pair(wide, 0, 5, n=10)
         assert pair.w.sum() >= math.exp(-2.0) * (1 - 1e-12)
         assert pair.w @ pair.a == pytest.approx(1.0, rel=1e-12)
-
-
-@pytest.mark.parametrize(("d", "s", "eps0"), [(5, 2, 1.0), (6, 3, 4.0)])
-def test_sampler(d, s, eps0):
-    randomizer = sd.SamplingRAPPOR(d=d, s=s, eps0=eps0)
-    rows, sets = rows_of(d, s, math.exp(eps0 / 2))
-    value = sorted(sets[1])
-    reports = randomizer.simulate(np.tile(value, (100_000, 1)), seed=5)
-    bits = np.unpackbits(reports, axis=1, count=d)
-    seen = np.bincount(bits @ (1 << np.arange(d)[::-1]), minlength=2**d)
-    assert fits(seen, rows[1]) > LEAST_P_VALUE
-    assert fits(seen, rows[2]) < LEAST_P_VALUE
-
-
-@pytest.mark.parametrize(("d", "s"), [(3, 1), (4, 2), (5, 3)])
-@pytest.mark.parametrize("w", [Fraction(11, 10), Fraction(5), Fraction(400)])
-def test_unbiased_and_variance(d, s, w):
-    """Over all outputs, in rational arithmetic."""
-    rows, sets = rows_of(d, s, w)
-    randomizer = sd.SamplingRAPPOR(d=d, s=s, eps0=2 * math.log(float(w)))
-    outputs = list(itertools.product((0, 1), repeat=d))
-    gap = (w - 1) / (s * (w + 1))
-    for row, held in zip(rows, sets, strict=True):
-        for item in range(d):
-            p = sum(q for q, y in zip(row, outputs, strict=True) if y[item])
-            assert (p - 1 / (w + 1)) / gap == (item in held)
-            spread = p * (1 - p) / gap**2
-            found = randomizer.variance(float(item in held))
-            assert found == pytest.approx(float(spread), rel=1e-10)
-    reports = np.packbits(np.array(outputs, dtype=np.uint8), axis=1)
-    found = randomizer.estimate(reports)
-    share = np.array(outputs).mean(axis=0)
-    assert np.allclose(found.frequencies, (share - float(1 / (w + 1))) / float(gap))

@@ -1,18 +1,15 @@
 """Clamped and truncated Laplace: laws, worst pairs, samplers, estimators by quadrature."""
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 from flint import arb
-from scipy import integrate, stats
 
 import shuffledp as sd
 from enumerated import ball
 from laws import blanket_pair
 from randomizers.noise import check_convex_order
-from randomizers.sources import LEAST_P_VALUE
 from shuffledp.laws.pairs import cells_of
 
 CLAMPED = [
@@ -35,12 +32,6 @@ def density(randomizer, x, y):
     margin = margin / (ball(randomizer.high) - ball(randomizer.low))
     inside = 2 - (-rate * (x + margin)).exp() - (-rate * (1 - x + margin)).exp()
     return rate * (-rate * abs(y - x)).exp() / inside
-
-
-def mass(randomizer, x, left, right):
-    """Integral over [left, right] on one side of x."""
-    rate = ball(randomizer.eps0)
-    return abs(density(randomizer, x, left) - density(randomizer, x, right)) / rate
 
 
 @pytest.mark.parametrize("randomizer", TRUNCATED, ids=repr)
@@ -90,26 +81,6 @@ def test_end_points_dominate_other_pairs(randomizer):
     check_convex_order(randomizer, (0.0, 0.25, 0.5, 0.9, 1.0), cells=2000)
 
 
-def test_truncated_ends_dominate_for_all_c_and_t():
-    """J(x0, x1) = integral of (P - cQ - tB)_+ on a fine grid, for c and t of every kind."""
-    s, margin = 0.7, 0.4
-    y = np.linspace(-margin, 1.0 + margin, 4001)
-
-    def row(x):
-        norm = 2.0 - math.exp(-(x + margin) / s) - math.exp(-(1.0 - x + margin) / s)
-        return np.exp(-np.abs(y - x) / s) / (s * norm)
-
-    blanket = np.minimum(row(0.0), row(1.0))
-
-    def value(x0, x1, c, t):
-        return integrate.trapezoid(np.maximum(row(x0) - c * row(x1) - t * blanket, 0.0), y)
-
-    for c, t in itertools.product((0.0, 0.3, 1.0, 1.5, 3.0), (0.0, 0.2, 0.9, 1.0, 1.2, 2.5)):
-        worst = value(0.0, 1.0, c, t)
-        for x0, x1 in itertools.permutations((0.0, 0.3, 0.5, 0.7, 1.0), 2):
-            assert value(x0, x1, c, t) <= worst + 1e-6
-
-
 @pytest.mark.parametrize("randomizer", CLAMPED, ids=repr)
 def test_clamping_loses_nothing(randomizer):
     low, high = randomizer.low, randomizer.high
@@ -118,60 +89,3 @@ def test_clamping_loses_nothing(randomizer):
     assert np.array_equal(one.w, other.w)
     assert np.array_equal(one.a, other.a)
     assert randomizer.worst_pairs().pairs == ((low, high),)
-
-
-@pytest.mark.parametrize("randomizer", [*CLAMPED, *TRUNCATED], ids=repr)
-@pytest.mark.parametrize("place", [0.0, 0.3, 1.0])
-def test_sampler(randomizer, place):
-    low, high, margin = randomizer.low, randomizer.high, randomizer.margin
-    x = low + place * (high - low)
-    reports = randomizer.simulate(np.full(30_000, x), seed=21)
-    s = randomizer.scale
-    first, last = low - margin, high + margin
-    assert reports.min() >= first
-    assert reports.max() <= last
-
-    def laplace(y):
-        y = np.asarray(y, dtype=float)
-        return np.where(y < x, 0.5 * np.exp((y - x) / s), 1.0 - 0.5 * np.exp((x - y) / s))
-
-    if isinstance(randomizer, sd.ClampedLaplace):
-        for end, chance in ((first, laplace(first)), (last, 1.0 - laplace(last))):
-            seen = int((reports == end).sum())
-            assert stats.binomtest(seen, reports.size, float(chance)).pvalue > LEAST_P_VALUE
-        reports = reports[(reports > first) & (reports < last)]
-    total = laplace(last) - laplace(first)
-    found = stats.kstest(reports, lambda y: (laplace(y) - laplace(first)) / total)
-    assert found.pvalue > LEAST_P_VALUE
-
-
-@pytest.mark.parametrize("randomizer", [*CLAMPED, *TRUNCATED[2:]], ids=repr)
-def test_estimator_by_quadrature(randomizer):
-    """Unbiased for every input; the stated variance is the largest over them."""
-    low, high, margin, s = randomizer.low, randomizer.high, randomizer.margin, randomizer.scale
-    first, last = low - margin, high + margin
-    variances = []
-    for x in np.linspace(low, high, 9):
-
-        def expected(g, x=x):
-            cuts = sorted({first, low, float(x), high, last})
-            parts = 0.0
-            for a, b in itertools.pairwise(cuts):
-                parts += integrate.quad(
-                    lambda y: float(g(np.array([y]))[0]) * math.exp(-abs(y - x) / s) / (2.0 * s),
-                    a + 1e-13 * (b - a),
-                    b - 1e-13 * (b - a),
-                    epsabs=1e-12,
-                    epsrel=1e-12,
-                )[0]
-            below, above = 0.5 * math.exp(-(x - first) / s), 0.5 * math.exp(-(last - x) / s)
-            if isinstance(randomizer, sd.TruncatedLaplace):
-                return parts / (1.0 - below - above)
-            ends = g(np.array([first, last]))
-            return parts + below * float(ends[0]) + above * float(ends[1])
-
-        size = abs(randomizer._unbiased(np.array([first, last]))).max()
-        assert expected(np.ones_like) == pytest.approx(1.0, abs=1e-9)
-        assert expected(randomizer._unbiased) == pytest.approx(x, abs=1e-8 * (1 + size))
-        variances.append(expected(lambda y, x=x: (randomizer._unbiased(y) - x) ** 2))
-    assert max(variances) == pytest.approx(randomizer.variance(), rel=1e-5)

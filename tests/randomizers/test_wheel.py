@@ -149,26 +149,6 @@ def test_envelope_dominates_every_pair(circle, points, arc, s, items, eps0):
         assert max(exact) >= 0.4 * bound
 
 
-@pytest.mark.parametrize("points", [3, 5])
-def test_hash_functions_are_independent(points, monkeypatch):
-    """All polynomials of degree 2: any three items are at all places equally often."""
-    monkeypatch.setattr(sets, "CIRCLE", points)
-    seeds = np.array(list(itertools.product(range(points), repeat=3)))
-    for items in itertools.combinations(range(points), 3):
-        places = [sets.polynomial(seeds, np.full(len(seeds), x)) for x in items]
-        assert len(set(zip(*(p.tolist() for p in places), strict=True))) == points**3
-
-
-def test_polynomial_in_the_large_field():
-    rng = np.random.default_rng(1)
-    a = rng.integers(0, sets.CIRCLE, (50, 7))
-    x = rng.integers(0, 10**9, 50)
-    exact = [
-        sum(int(c) * int(v) ** k for k, c in enumerate(row)) for row, v in zip(a, x, strict=True)
-    ]
-    assert sets.polynomial(a, x).tolist() == [e % sets.CIRCLE for e in exact]
-
-
 @pytest.mark.parametrize(
     ("points", "arc", "s", "items"), [(7, 2, 2, 4), (5, 1, 3, 6), (5, 2, 1, 3)]
 )
@@ -192,47 +172,6 @@ def test_sampler_on_a_small_circle(circle, points, arc, s, items):
     seen = np.bincount(code, minlength=points ** (s + 1))
     assert fits(seen, truth) > LEAST_P_VALUE
     assert fits(seen, np.ones(len(truth))) < LEAST_P_VALUE
-
-
-@pytest.mark.parametrize(("s", "eps0"), [(1, 2.0), (3, 1.0), (10, 4.0)])
-def test_sampler_at_full_size(s, eps0):
-    randomizer = sd.Wheel(domain=1000, s=s, eps0=eps0)
-    users = 30_000
-    held = np.tile(np.arange(s) * 7, (users, 1))
-    reports = randomizer.simulate(held, seed=4)
-    own, other = 0, 999
-    counts = randomizer.aggregate(reports, items=[own, other]).sums
-    rates = randomizer.support
-    for count, rate in zip(counts, (rates.own, rates.other), strict=True):
-        assert fits([count, users - count], [rate, 1 - rate]) > LEAST_P_VALUE
-    covered = np.zeros(users, dtype=bool)
-    for x in held[0]:
-        start = sets.polynomial(reports[:, :-1].astype(np.int64), np.full(users, x))
-        covered |= (reports[:, -1] - start) % sets.CIRCLE < randomizer.arc
-    p = float(Fraction(randomizer.arc, sets.CIRCLE))
-    q = (1 - (1 - p) ** s) * math.exp(eps0) / (s * p * math.expm1(eps0) + 1)
-    assert fits([covered.sum(), users - covered.sum()], [q, 1 - q]) > LEAST_P_VALUE
-
-
-@pytest.mark.parametrize(("points", "arc", "s", "items"), SMALL)
-def test_unbiased_and_variance(circle, points, arc, s, items):
-    """P(the item's arc covers the point) over all places, in rational arithmetic."""
-    circle(points)
-    grow = rational_exponential(1.5)
-    randomizer = make(points, arc, s, items, 1.5)
-    rates = randomizer.support
-    unit = Fraction(1, points**items)
-    p = [Fraction(0)] * items
-    for places in itertools.product(range(points), repeat=items):
-        weight = density(places[:s], 0, points, arc, grow) * unit
-        for x, v in enumerate(places):
-            if -v % points < arc:
-                p[x] += weight
-    for x, q in enumerate(p):
-        assert float(q) == pytest.approx(rates.own if x < s else rates.other, rel=1e-12)
-        spread = q * (1 - q) / (Fraction(rates.gap)) ** 2
-        assert randomizer.variance(float(x < s)) == pytest.approx(float(spread), rel=1e-10)
-    assert float(p[0] - p[-1]) == pytest.approx(rates.gap, rel=1e-12)
 
 
 @pytest.mark.parametrize("s", [1, 4, 20])
