@@ -21,9 +21,6 @@ from adversary.neighbours import Neighbours, powers
 from adversary.relations import inputs_of, pairs_of, related, rounds_of
 from adversary.test_all_neighbours import QUICK, bounds
 from laws import are_neighbours, ordered_pairs
-from shuffledp.certificate import issue, to_json
-from shuffledp.certificate.verifier import verify
-from shuffledp.deployment import account, load
 from shuffledp.neighbours import (
     ADD_OR_REMOVE,
     REPLACE_SPECIAL,
@@ -292,75 +289,4 @@ def test_rounds_against_all_neighbours_of_each_round(pair):
         assert Fraction(bound.lower) <= least
 
 
-def test_rounds_say_the_relation_of_each():
-    limited = sd.Joint([sd.BinaryRR(eps0=0.5)] * 2, hamming=1)
-    first = sd.shuffle(limited, n=10)
-    other = sd.shuffle(sd.KRR(k=3, eps0=0.5), n=10)
-    both = sd.compose([(first, 2), other])
-    assert both.relation == each_round((("joint", limited.relation), ("k-rr", REPLACEMENT)))
-    for bound in (both.delta(epsilon=0.2), both.renyi(order=2.0)):
-        assert bound.relation == both.relation
-        said = [words for words in bound.assumptions if words.startswith("neighbouring")]
-        assert said == [both.relation.sentence]
-        assert "in rounds of joint record changed in at most 1 of its attributes" in said[0]
-    assert sd.compose([both, other]).relation == both.relation
-    near = sd.shuffle(sd.MetricLaplace(scale=1.0, distance=0.1), n=50)
-    assert near.compose(rounds=3).relation == within(0.1)
-    far = sd.shuffle(sd.MetricLaplace(scale=1.0, distance=0.2), n=50)
-    two = sd.compose([near, far]).relation
-    assert "metric-laplace (no. 1)" in two.words
-    assert "metric-laplace (no. 2)" in two.words
-
-
-def test_relations_that_no_two_datasets_share_are_refused():
-    near = sd.shuffle(sd.MetricLaplace(scale=1.0, distance=0.1), n=50)
-    removed = sd.central.gaussian(sigma=2.0, relation="add-or-remove-one")
-    with pytest.raises(sd.ParameterError, match="same neighbouring relation"):
-        sd.compose([near, removed])
-    replaced = sd.compose([near, sd.central.gaussian(sigma=2.0)])
-    assert replaced.relation.key == "each-round"
-    moved = sd.central.gaussian(sigma=2.0, relation=within(0.1))
-    assert sd.compose([near, moved]).relation == within(0.1)
-    with pytest.raises(sd.ParameterError, match="relation = 'any'"):
-        sd.central.approximate(epsilon=1.0, relation="any")
-
-
 # ------------------------------------------------------------------------ everywhere else
-
-
-LIMITED = """
-title = "limited"
-[population]
-users = 40
-[randomizer]
-name = "parallel"
-weights = [0.5, 0.5]
-randomizers = [
-  { name = "joint", hamming = 1, randomizers = [
-    { name = "binary-rr", eps0 = 0.5 }, { name = "binary-rr", eps0 = 0.75 } ] },
-  { name = "binary-rr", eps0 = 0.6 },
-]
-[target]
-delta = 1e-4
-[accounting]
-rtol = 1e-2
-rounds = ROUNDS
-"""
-
-
-@pytest.mark.parametrize("rounds", [1, pytest.param(2, marks=pytest.mark.long)])
-def test_deployments_and_certificates(tmp_path, rounds):
-    source = tmp_path / "d.toml"
-    source.write_text(LIMITED.replace("ROUNDS", str(rounds)))
-    deployment = load(source)
-    made = account(deployment.deployment)
-    relation = records((records((REPLACEMENT,) * 2, most=1), REPLACEMENT), most=2)
-    for answer in made.answers:
-        for bound in (answer.bound, answer.published):
-            assert bound is None or bound.relation == relation
-    written = issue(deployment, made)
-    assert all(claim.relation == relation.to_dict() for claim in written.claims)
-    assert {member.neighbours for member in written.members} == {relation.sentence}
-    path = tmp_path / "c.json"
-    path.write_text(to_json(written))
-    assert {check.verdict for check in verify(path)} == {"holds"}

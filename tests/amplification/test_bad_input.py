@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 import shuffledp as sd
@@ -93,30 +92,3 @@ WORDS = [
 @pytest.mark.parametrize(("name", "value", "wanted", "call"), WORDS)
 def test_words_tables_and_matrices(name, value, wanted, call):
     refused(name, value, wanted, lambda: call(value))
-
-
-def test_missing_parameter_of_a_file():
-    with pytest.raises(sd.ParameterError, match=r"^eps0 is missing: k-rr wanted k, eps0$"):
-        randomizer_from_dict({"name": "k-rr", "k": 3})
-
-
-@pytest.mark.parametrize("analysis", ["clone", "stronger-clone"])
-@pytest.mark.parametrize("ask", [{"epsilon": 0.1}, {"delta": 1e-3}])
-def test_clones_need_a_local_guarantee(analysis, ask):
-    for randomizer in (sd.Gaussian(sigma=2.0), sd.Channel(matrix=[[1.0, 0.0], [0.5, 0.5]])):
-        accountant = sd.shuffle(randomizer, n=5)
-        method = accountant.delta if "epsilon" in ask else accountant.epsilon
-        with pytest.raises(sd.NotCertified, match=f"'{analysis}': wanted an eps0-LDP"):
-            method(**ask, analysis=analysis)
-
-
-def test_a_family_has_no_blanket():
-    with pytest.raises(sd.NotCertified, match="analysis = 'blanket': wanted a randomizer"):
-        sd.generic(eps0=1.0, n=5).delta(epsilon=0.1, analysis="blanket")
-
-
-def test_numbers_of_numpy_are_numbers():
-    plain = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=100).epsilon(delta=1e-6).upper
-    same = sd.shuffle(sd.KRR(k=np.int64(3), eps0=np.float64(1.0)), n=np.int32(100))
-    assert same.epsilon(delta=np.float64(1e-6)).upper == plain
-    assert sd.shuffle(KRR, n=100.0).epsilon(delta=1e-6).upper == plain

@@ -66,10 +66,3 @@ def test_below_the_worst_of_a_member_enumerated(n):
             worst.append(worst_delta(row_fractions(rows), n, [exponential(epsilon)[0]])[0])
         found = sd.generic(eps0=eps0, n=n).delta(epsilon=epsilon)
         assert arb(found.log_lower) <= ball(max(worst)).log()
-
-
-@pytest.mark.parametrize("eps0", [0.3, 1.0, 2.0, 4.0])
-def test_the_lower_asymptotic_formula_follows_the_lower_end(eps0):
-    acc = sd.generic(eps0=eps0, n=10**6)
-    near = acc.estimate(delta=1e-6, analysis="shuffle-index-lower").value
-    assert near == pytest.approx(acc.epsilon(delta=1e-6).lower, rel=0.06)

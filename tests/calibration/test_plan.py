@@ -59,23 +59,6 @@ def test_errors_are_the_exact_standard_deviations(plans):
     assert row.largest_error == pytest.approx(2.7340 * row.error, rel=1e-3)
 
 
-@pytest.mark.parametrize(("values", "blocks"), [(64, 64), (64, 1), (12, 4), (10, 6), (7, 3)])
-def test_the_error_of_blocks_is_that_of_uniform_data(values, blocks):
-    """The formula of Hadamard response, one value after the other, and a block's users counted."""
-    n, e = 100_000, 6.4
-    grow, total = math.exp(e), math.exp(e) + 2 * blocks - 1
-    same, other = (grow + 1) * total / (grow - 1) ** 2, 2 * total / (grow - 1) ** 2
-    variances = []
-    for value in range(values):
-        block = sum(x % blocks == value % blocks for x in range(values)) / values
-        own = 1 / values
-        variances.append(own * (same - 1) + (block - own) * same + (1 - block) * other)
-    found = make_task("frequencies", values=values).error(
-        sd.HadamardResponse(domain=values, eps0=e, blocks=blocks), n
-    )
-    assert found == pytest.approx(math.sqrt(sum(variances) / values / n), rel=1e-9)
-
-
 @pytest.mark.long
 def test_the_mean_is_in_the_units_of_the_values():
     found = sd.plan("mean", **SMALL["mean"], n=2_000, epsilon=1.0, delta=1e-5)
@@ -142,31 +125,3 @@ def test_prefixes_are_those_of_the_protocol(bits):
         except sd.ParameterError:
             continue
         assert tree.lengths == prefix_lengths(bits, groups)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n": 0}, "n = 0"),
-        ({"epsilon": 0.0}, "epsilon = 0.0"),
-        ({"epsilon": math.nan}, "epsilon = nan"),
-        ({"delta": 1.0}, "delta = 1.0"),
-        ({"rounds": 0}, "rounds = 0"),
-        ({"limit": 0.5}, "limit = 0.5"),
-        ({"local": -1.0}, "local = -1.0"),
-        ({"hidden": 30_000}, "hidden = 30000"),
-        ({"trust": "me"}, "trust = 'me'"),
-    ],
-)
-def test_bad_arguments(change, message):
-    good = {"n": 20_000, "epsilon": 1.0, "delta": 1e-6}
-    with pytest.raises(sd.ParameterError) as error:
-        sd.plan("frequencies", values=8, **(good | change))
-    assert message in str(error.value)
-
-
-@pytest.mark.parametrize("name", ["only", "values", "epsilons"])
-def test_an_argument_that_nothing_takes_is_refused(name):
-    """A task with its values took any other name for one of them, and left it out."""
-    with pytest.raises(sd.ParameterError, match=f"^{name}: wanted no argument of this name"):
-        sd.plan(make_task("frequencies", values=3), n=1000, epsilon=1.0, delta=1e-6, **{name: 3})

@@ -1,14 +1,10 @@
 """The smallest batch of sums for a target."""
 
-import json
 import math
 
 import pytest
-from click.testing import CliRunner
 
 import shuffledp as sd
-from shuffledp.cli import main
-from shuffledp.errors import NotCertified, ParameterError
 
 SUMS = {"view": "sums"}
 FEWEST = {"find": "smallest", "whole": True, "what": "n"}
@@ -86,39 +82,6 @@ def test_the_solvers_end_is_that_of_a_certificate():
     assert alone == pytest.approx(other, rel=0.01)
 
 
-def test_what_is_refused():
-    bits = sd.RAPPOR(d=4, eps0=9.0)
-    target = {"epsilon": 0.1, "delta": 1e-9}
-    with pytest.raises(NotCertified, match=r"^n = 50: rappor does not meet"):
-        required_users(bits, high=50, **target, **SUMS)
-    with pytest.raises(NotCertified, match="theory-sums"):
-        required_users(bits, trust="published", **target, **SUMS)
-    for more, words in (
-        ({"ones": 2}, "view = "),
-        ({"view": "sum"}, "view = 'sum'"),
-        ({"view": "sums", "ones": 9}, "ones = 9"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            required_users(bits, **target, **more)
-    with pytest.raises(ParameterError, match="one message a user"):
-        required_users(sd.PureDUMP(d=4, blankets=1), **target, **SUMS)
-
-
-def test_on_the_command_line():
-    def run(*words):
-        return CliRunner().invoke(main, ["calibrate", "binary-rr", *map(str, words)])
-
-    asked = ("--eps0", 2, "--epsilon", 0.5, "--delta", 1e-6, "--view", "sums")
-    assert json.loads(run(*asked, "--json").stdout)["value"] == 494
-    asked = ("--epsilon", 2, "--delta", 1e-2, "-n", 20, "--view", "sums", "--eps0", 2)
-    rounds = json.loads(run(*asked, "--find", "rounds", "--json").stdout)
-    one = sd.shuffle(sd.BinaryRR(eps0=2.0), 20, **SUMS)
-    for count, meets in ((rounds["value"], True), (rounds["beyond"], False)):
-        assert (one.compose(rounds=count).log_upper(2.0) <= math.log(1e-2)) is meets
-    done = run("--eps0", 2, "--epsilon", 0.5, "--delta", 1e-6, "--added", "discrete-laplace:2")
-    assert done.exit_code == 2
-
-
 @pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian"])
 @pytest.mark.parametrize(
     ("mechanism", "n"), [(sd.Channel(((1.0, 0.0), (0.0, 1.0))), 100), (sd.BinaryRR(eps0=2.0), 60)]
@@ -136,36 +99,3 @@ def test_the_least_noise_of_the_aggregators_own(mechanism, n, kind):
     assert at <= math.log(1e-6) < before
     # No data set of the next smaller noise is far below the target.
     assert ends[1].delta(epsilon=0.5).lower > 0.9e-6
-
-
-def test_of_two_bits_that_change_the_noise_is_larger_and_of_none_the_least():
-    target = {"n": 3, "epsilon": 1.0, "delta": 1e-2, "rtol": 0.2}
-    one = required_added(sd.BinaryRR(eps0=2.0), **target)
-    # Two bits change: the noise that is enough for one is not.
-    least = sd.AddedNoise(kind="discrete-laplace", scale=1.3 * one.value)
-    two = sd.shuffle(sd.RAPPOR(d=2, eps0=4.0), 3, added=least, **SUMS)
-    assert two.log_upper(1.0, log_target=math.log(1e-2)) > math.log(1e-2)
-    none = required_added(sd.BinaryRR(eps0=2.0), n=40, epsilon=2.0, delta=1e-4)
-    assert (none.value, none.beyond) == (0.05, None)
-    with pytest.raises(NotCertified, match=r"^added.scale = 2000: binary-rr at n = 2 does not"):
-        required_added(sd.BinaryRR(eps0=9.0), n=2, epsilon=1e-9, delta=1e-9)
-    with pytest.raises(ParameterError, match="added"):
-        required_added(sd.Gaussian(sigma=1.0), **target)
-    with pytest.raises(ParameterError, match="kind"):
-        required_added(sd.BinaryRR(eps0=2.0), kind="laplace", **target)
-
-
-def test_eps0_beside_noise_of_the_aggregators_own_on_the_command_line():
-    line = "calibrate binary-rr -n 60 --epsilon 0.5 --delta 1e-6 --view sums"
-    done = CliRunner().invoke(main, [*line.split(), "--added", "discrete-laplace:1", "--json"])
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert found["what"] == "eps0"
-    noise = sd.AddedNoise(kind="discrete-laplace", scale=1.0)
-    for eps0, meets in ((found["value"], True), (found["beyond"], False)):
-        view = sd.shuffle(sd.BinaryRR(eps0=eps0), 60, added=noise, **SUMS)
-        log = view.log_upper(0.5, log_target=math.log(1e-6))
-        assert (log <= math.log(1e-6)) is meets
-    for words in ("--added discrete-laplace", "--added discrete-laplace:1 --find rounds --eps0 2"):
-        refused = CliRunner().invoke(main, [*line.split(), *words.split()])
-        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)

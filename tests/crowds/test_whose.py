@@ -7,7 +7,6 @@ import pytest
 import shuffledp as sd
 from laws import law_of
 from shuffledp.neighbours import REPLACEMENT, of_group
-from shuffledp.population.member import ALIKE
 
 GROUPS = [(sd.BinaryRR(eps0=0.1), 2), (sd.BinaryRR(eps0=6.0), 2)]
 
@@ -76,31 +75,3 @@ def test_rounds_of_all_users_are_no_rounds_of_a_group_with_the_same_mechanism(tu
     # Where nothing is said of a group it is the same mechanism.
     (part, count), *none = sd.compose([sd.shuffle(groups=[(one, 10)], victim=0), everybody]).parts
     assert (part.relation, count, none) == (REPLACEMENT, 2, [])
-
-
-def alike(bound):
-    return ALIKE in bound.assumptions
-
-
-def test_the_worst_of_all_groups_says_what_every_group_takes_for_granted():
-    """One user of a group of one is hidden by nobody if groups can be told apart.
-
-    The largest end is then that of a group of thousands, which needs no such assumption.
-    """
-    groups = [(sd.BinaryRR(eps0=4.0), 3_000), (sd.BinaryRR(eps0=2.0), 1)]
-    first = sd.shuffle(groups=groups, victim=0).epsilon(delta=1e-6)
-    assert not alike(first)
-    worst = sd.shuffle(groups=groups).epsilon(delta=1e-6)
-    assert worst.upper == first.upper
-    told_apart = sd.shuffle(groups[1][0], n=1).epsilon(delta=1e-6)
-    assert told_apart.lower > 2.5 * worst.upper
-    assert alike(worst)
-    assert "common-blanket" not in worst.upper_theorem.key
-    assert worst.upper_theorem.provenance == "proved here"
-    assert "docs/theory-crowds.md, Theorems 2.2 and 3.1" in worst.upper_theorem.source
-    delta = sd.shuffle(groups=groups).delta(epsilon=0.7)
-    assert alike(delta)
-    published = sd.shuffle(groups=groups, trust="published").epsilon(delta=1e-6)
-    assert published.upper_theorem.provenance == "published"
-    assert published.upper >= told_apart.lower
-    assert not alike(published)

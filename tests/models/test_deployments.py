@@ -11,7 +11,6 @@ from models import exact
 from shuffledp.bounds.shufflers import log_chain, log_local, log_mixed
 from shuffledp.certificate.widened import one_user
 from shuffledp.deployment import account, load
-from shuffledp.errors import ParameterError
 from shuffledp.propose.steps import steps_of
 
 K_RR = 'name = "k-rr"\nk = 4\neps0 = 1.5'
@@ -93,32 +92,3 @@ def test_the_verifier_asks_no_less_than_the_theorem(seed):
 
 
 # ------------------------------------------------------------------------- what is refused
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"shuffler": "distance = 0.5"}, "shuffler.distance = 0.5"),
-        ({"shuffler": "shards = 41"}, "shuffler.shards = 41"),
-        ({"shuffler": 'assignment = "open"'}, "shuffler.assignment"),
-        ({"shuffler": "dummies = -1"}, "shuffler.dummies"),
-        ({"shuffler": "fills = 1"}, "shuffler.fills"),
-        ({"shuffler": "mixes = 2"}, "mixes"),
-        ({"head": "changed = 0"}, "changed = 0"),
-        ({"head": "changed = 41"}, "changed = 41"),
-        ({"head": 'changed = 2\nview = "sums"', "mechanism": 'name = "rappor"\nd = 4\neps0 = 1.0'},
-         "sums"),
-        ({"head": "changed = 2", "more": "[accounting]\nrounds = 2"}, "accounting.rounds = 2"),
-        ({"head": "changed = 2", "more": '[accounting]\ntrust = "published"'}, "accounting.trust"),
-        ({"head": "changed = 2", "mechanism": 'name = "generic"\neps0 = 1.0'}, "generic"),
-        ({"head": "changed = 2",
-          "more": '[data]\ncolumn = "x"\ndomain = ["a", "b", "c", "d"]\nnulls = "drop"'},
-         "no such table with changed: a run's certificate is for one user who changes"),
-        ({"more": '[shuffler]\nshards = 4\n[data]\ncolumn = "x"\ndomain = ["a", "b", "c", "d"]'},
-         "with shuffler: `run` shuffles by itself, not as it declares"),
-    ],
-)  # fmt: skip
-def test_refused_by_name(tmp_path, given, words):
-    with pytest.raises(ParameterError, match=words) as error:
-        load(written(tmp_path, text(**given)), sums=True, widened=True)
-    assert "\n" not in str(error.value)

@@ -102,36 +102,3 @@ def test_run_and_the_collectors_half(place, kind, tmp_path):
     again = call("run", "--from-reports", tmp_path / "r.parquet", "--output", tmp_path / "e2.csv")
     assert again.exit_code == 0, again.output
     assert read(tmp_path / "e2.csv") == rows
-
-
-@pytest.mark.parametrize("kind", ["mix-dump"])
-def test_unbiased_and_covering_at_their_level(place, kind, tmp_path):
-    (tmp_path / "d.toml").write_text(text_of(kind), encoding="utf-8")
-    done = call("run", tmp_path / "d.toml", "--input", source(place, kind), "--simulate", 150,
-                "--json")  # fmt: skip
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.output)
-    assert found["largest_bias"] < 4.5
-    # Items of one run depend on each other, and a count of one is a single number a run.
-    assert abs(found["coverage"] - 0.95) < 4.5 * math.sqrt(0.95 * 0.05 / 150)
-    assert found["measured_rmse"] == pytest.approx(found["stated_rmse"], rel=0.15)
-
-
-def test_too_few_users_and_lost_messages(place, tmp_path):
-    text = text_of("pure-dump").replace("rate = 0.5\n", "rate = 1.0\n")
-    (tmp_path / "d.toml").write_text(text, encoding="utf-8")
-    small = pq.read_table(place / "four.parquet").slice(0, 499)
-    pq.write_table(small, tmp_path / "small.parquet")
-    done = call("run", tmp_path / "d.toml", "--input", tmp_path / "small.parquet", "--output",
-                tmp_path / "e.csv")  # fmt: skip
-    assert done.exit_code == 2
-    assert "minimum_batch" in done.output
-    assert not (tmp_path / "e.csv").exists()
-    call("run", tmp_path / "d.toml", "--input", place / "four.parquet", "--output",
-         tmp_path / "e.csv", "--reports", tmp_path / "r.parquet")  # fmt: skip
-    whole = pq.read_table(tmp_path / "r.parquet")
-    assert len(whole) == 6000
-    pq.write_table(whole.slice(1), tmp_path / "r.parquet")
-    done = call("run", "--from-reports", tmp_path / "r.parquet")
-    assert done.exit_code == 2
-    assert "number of messages" in done.output

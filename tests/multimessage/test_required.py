@@ -100,25 +100,3 @@ def test_flips_meet_the_target_and_fewer_do_not(protocol):
     assert found.account.delta(epsilon=0.4).upper <= 1e-5
     less = sd.shuffle(with_noise(protocol, found.beyond), n=200)
     assert less.delta(epsilon=0.4).upper > 1e-5
-
-
-def test_no_noise_is_needed_where_the_messages_do():
-    found = least_noise(sd.MixDUMP(d=5, f=0.1, blankets=50), n=1000, epsilon=2.0, delta=1e-3)
-    assert found.beyond is None
-    assert found.value < 1e-11
-
-
-def test_what_cannot_be_met_is_said():
-    with pytest.raises(sd.NotCertified, match="does not meet"):
-        least_noise(sd.BalcerCheu(p=0.9), n=3, epsilon=0.1, delta=1e-9)
-    with pytest.raises(sd.ParameterError, match="delta"):
-        fewest_messages(sd.PureDUMP(d=3, blankets=1), n=3, epsilon=0.1, delta=0.0)
-
-
-def test_the_papers_own_bias_is_on_the_safe_side():
-    """p = 1 - 50 log(2/delta)/(eps^2 n) of Balcer and Cheu 2020: valid, and far from needed."""
-    n, epsilon, delta = 100_000, 1.0, 1e-6
-    noise = 50 * math.log(2 / delta) / (epsilon**2 * n)
-    assert sd.shuffle(sd.BalcerCheu(p=1 - noise), n=n).delta(epsilon=epsilon).upper <= delta
-    found = least_noise(sd.BalcerCheu(p=0.9), n=n, epsilon=epsilon, delta=delta)
-    assert found.value < noise / 10

@@ -1,7 +1,6 @@
 """Samplers against the definitions, estimators by enumeration of all messages."""
 
 import itertools
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -110,59 +109,3 @@ def test_estimators_are_unbiased_and_of_the_stated_variance(protocol, values):
     if np.ndim(given):
         # Standard errors are given the number of messages; their mean square is the variance.
         assert given == pytest.approx(wanted, rel=1e-10)
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS, ids=repr)
-def test_estimates_are_shown(protocol):
-    """Arrays, which have no truth value, are parts of their laws."""
-    found = protocol.estimate(protocol.simulate(np.zeros(20, dtype=int), seed=3), n=20)
-    assert repr(found).startswith(type(found).__name__)
-
-
-def test_standard_error_of_randomized_values():
-    protocol = sd.MixDUMP(d=6, f=0.4, blankets=2)
-    found = protocol.estimate(protocol.simulate(np.arange(6000) % 3, seed=2), n=6000)
-    for f, error in zip(found.frequencies, found.standard_errors, strict=True):
-        wanted = math.sqrt(protocol.variance(min(1.0, max(0.0, f))) / 6000)
-        assert error == pytest.approx(wanted, rel=1e-12)
-    assert abs(found.frequencies[0] - 1 / 3) < 5 * found.standard_errors[0]
-
-
-def test_published_variances():
-    assert sd.BalcerCheu(p=0.9).variance() == pytest.approx(0.09)
-    assert sd.BalcerEtAl(blankets=7).variance() == 7 / 4
-    m, f = 5, 0.2
-    assert sd.CheuZhilyaev(d=9, f=f, blankets=m - 1).variance() == pytest.approx(
-        m * f * (1 - f) / (1 - 2 * f) ** 2
-    )
-    assert sd.PureDUMP(d=10, blankets=4).variance(0.3) == pytest.approx(4 * 0.1 * 0.9)
-
-
-@pytest.mark.parametrize(
-    ("protocol", "messages", "n", "message"),
-    [
-        (sd.BalcerCheu(p=0.5), [0, 1, 1], 2, "number of messages = 3: wanted 4 from 2 users"),
-        (sd.BalcerCheu(p=0.5), [0, 2], 1, "reports"),
-        (sd.PureDUMP(d=3, blankets=1), [0, 1, 1], 1, "number of messages = 3"),
-        (sd.PureDUMP(d=3, blankets=1, rate=0.5), [0, 1, 1], 1, "or fewer"),
-        (sd.PureDUMP(d=3, blankets=1, rate=0.5), [0], 2, "at least one for each of 2 users"),
-        (sd.PureDUMP(d=3, blankets=1), [0, 3], 1, "reports"),
-        (sd.MixDUMP(d=3, f=0.1, blankets=1), [0, 1], 0, "n = 0"),
-        (
-            sd.CheuZhilyaev(d=3, f=0.1, blankets=1),
-            np.zeros((3, 1), dtype=np.uint8),
-            1,
-            "number of messages = 3",
-        ),
-    ],
-)
-def test_bad_messages_are_refused(protocol, messages, n, message):
-    with pytest.raises(sd.ParameterError, match=message):
-        protocol.estimate(np.asarray(messages), n=n)
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS, ids=repr)
-def test_bad_values_are_refused(protocol):
-    with pytest.raises(sd.ParameterError, match=r"values\[0\] = -1"):
-        protocol.simulate([-1], seed=1)
-    assert protocol.message_bits >= 1.0

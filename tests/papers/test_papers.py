@@ -1,11 +1,8 @@
 """The figures of papers: the helpers that draw them, and the numbers that are kept."""
 
 import csv
-import importlib
 import math
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,6 @@ from papers import draw
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = ROOT / "docs" / "figures" / "papers"
-SCRIPTS = ("figures", "frequency_error")
 
 
 def rows(path):
@@ -73,31 +69,3 @@ def test_every_picture_of_the_page_exists_and_no_other():
     assert len(shown) == 13
     assert shown == {path.stem for path in SHOWN.glob("*.png")}
     assert shown | {"printed", "printed_times"} == {path.stem for path in SHOWN.glob("*.csv")}
-
-
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_scripts_write_where_out_says_and_nothing_tracked_without_it(name, tmp_path, monkeypatch):
-    script = importlib.import_module(f"papers.{name}")
-    written = []
-
-    def main(out):
-        written.append(out.resolve())
-        assert out.is_dir()
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", [name])
-    script.run(main, script.__doc__)
-    monkeypatch.setattr(sys, "argv", [name, "--out", str(tmp_path / "a" / "b")])
-    script.run(main, script.__doc__)
-    assert written == [tmp_path / "out" / "papers", tmp_path / "a" / "b"]
-
-
-def test_out_that_is_a_file_is_refused_before_the_work(tmp_path):
-    (tmp_path / "file").write_text("kept")
-    found = subprocess.run(
-        [sys.executable, "-m", "papers.figures", "--out", str(tmp_path / "file")],
-        capture_output=True, text=True, cwd=ROOT, check=False,
-    )  # fmt: skip
-    assert found.returncode == 2
-    assert "--out" in found.stderr
-    assert (tmp_path / "file").read_text() == "kept"

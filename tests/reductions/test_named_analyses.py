@@ -1,28 +1,16 @@
 """Every named analysis through the front door: on its side of the exact value, or refused."""
 
 import math
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from flint import arb
 
 import shuffledp as sd
-from enumerated import (
-    ball,
-    exponential,
-    histogram_law,
-    hockey_stick,
-    row_fractions,
-    with_user,
-)
-from shuffledp.amplification.analyses import UNCERTIFIED
-from shuffledp.laws.pairs import dataset_pair, merged_dataset_pair
 from views.every import hockey, number_of_ones
 
 KEYS = [a.key for a in sd.analyses()]
 BY_KEY = {a.key: a for a in sd.analyses()}
-FOR_ALL_RANDOMIZERS = {"clone", "stronger-clone", "variation-ratio", "repaired-variation-ratio"}
 
 
 def asked(acc, key, **at):
@@ -93,31 +81,6 @@ def test_eps_and_delta_of_an_analysis_agree(delta):
 # ---------------------------------------------------------------------------------- lower bounds
 
 
-@pytest.mark.parametrize("n", [2, 3, 5])
-def test_merged_classes_are_a_post_processing(n):
-    """VR 5.1 <= the dataset bound, and exactly the divergence of the merged messages."""
-    matrix = [[0.5, 0.25, 0.125, 0.125], [0.125, 0.125, 0.25, 0.5], [0.25, 0.25, 0.25, 0.25]]
-    channel = sd.Channel(matrix=matrix)
-    rows = row_fractions(matrix)
-    merged = [[row[0] + row[1], row[2] + row[3]] for row in rows]
-    unit = 64
-    whole = [[int(p * unit) for p in row] for row in merged]
-    for epsilon in (0.0, 0.5):
-        base = histogram_law(whole, [2] * (n - 1))
-        laws = [with_user(base, whole[x]) for x in (0, 1)]
-        truth = [
-            Fraction(hockey_stick(*laws, alpha), alpha.denominator * unit**n)
-            for alpha in exponential(epsilon)[::-1]
-        ]
-        from shuffledp.propose.profile import Profile
-
-        found = Profile(merged_dataset_pair(channel, 0, 1, 2, n=n)).log_delta(epsilon)
-        assert arb(found.low) <= ball(truth[1]).log()
-        assert arb(found.high) >= ball(truth[0]).log()
-        finer = Profile(dataset_pair(channel, 0, 1, 2, n=n)).log_delta(epsilon)
-        assert found.low <= finer.high
-
-
 # -------------------------------------------------------------------------------------- refusals
 
 
@@ -144,44 +107,4 @@ def outcome(acc, key):
         return str(error)
 
 
-def test_adaptive_families_get_only_what_holds_for_them():
-    acc = sd.generic(eps0=0.4, n=10_000, adaptive=True)
-    for analysis in sd.analyses():
-        if analysis.end != "upper" or analysis.key == "local":
-            continue
-        found = asked(acc, analysis.key, delta=1e-4)
-        assert (found is None) or analysis.key in FOR_ALL_RANDOMIZERS
-        if found is not None and found.upper < 0.4:
-            assert any("for every history" in words for words in found.assumptions)
-
-
 # ---------------------------------------------------------------------------------------- compare
-
-
-def test_compare_puts_everything_side_by_side():
-    acc = sd.shuffle(sd.KRR(k=10, eps0=0.4), n=3000)
-    found = acc.compare(delta=1e-4)
-    keys = [*KEYS, *UNCERTIFIED]
-    assert [row.analysis.key for row in found.rows] == keys
-    rows = {row.analysis.key: row for row in found.rows}
-    assert rows["blanket"].factor == 1.0
-    # Another lower bound may end a rounding nearer to the same number.
-    assert 1.0 <= rows["dataset"].factor < 1.0 + 1e-6
-    assert rows["clone"].factor == rows["clone"].epsilon / rows["blanket"].epsilon > 1.0
-    assert rows["variation-ratio"].end == "estimate"
-    assert "not a bound" in rows["variation-ratio"].note or "76/441" in rows["variation-ratio"].note
-    assert rows["fmt-3.8"].epsilon is None
-    assert "fmt-3.1" in rows["fmt-3.8"].note
-    for row in found.applying():
-        assert row.seconds is not None
-        if row.end == "upper":
-            assert row.epsilon >= rows["dataset"].epsilon
-        if row.end == "lower":
-            assert row.epsilon <= rows["blanket"].epsilon
-    text = str(found)
-    assert text.count("\n") == len(keys) + 1
-    told = found.to_dict()
-    assert len(told["rows"]) == len(keys)
-    assert told["rows"][0]["certified"] is True
-    ends = [row.end for row in found.applying()]
-    assert ends == sorted(ends, key=["upper", "lower", "estimate"].index)

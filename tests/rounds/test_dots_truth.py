@@ -8,7 +8,6 @@ import pytest
 
 from rounds.exact_rounds import ball, curve_of_law
 from shuffledp.rounds.dots import Bracket, law_above, law_below
-from shuffledp.rounds.loss import LossLaw
 
 GRID = 40
 
@@ -88,46 +87,6 @@ def test_symmetric_relation_covers_both_directions(seed):
     for e in rng.uniform(-4.0, 4.0, 60):
         for exact in (pairs, swapped(pairs)):
             assert not curve_of_law(above.forward, float(e)) < exact_at(exact, float(e))
-
-
-def test_randomized_response_is_found_again():
-    # The curve of randomized response is linear up to eps0: two atoms.
-    eps0 = 1.5
-    eps = np.linspace(0.0, eps0, 20)
-    curve = np.maximum(math.exp(eps0) - np.exp(eps), 0.0) / (math.exp(eps0) + 1.0)
-    law = above_of(eps, curve).forward
-    heavy = law.mass > 1e-12
-    assert law.loss[heavy] == pytest.approx([-eps0, eps0])
-    assert law.mass[heavy] == pytest.approx([1 / (1 + math.e**eps0), 1 / (1 + math.e**-eps0)])
-
-
-def test_second_order_in_the_grid():
-    # Gaussian curve: halving the steps divides the excess by about four.
-    from shuffledp.rounds.gaussian import log_delta_gaussian
-
-    def excess(steps):
-        eps = np.linspace(0.0, 5.0, steps)
-        high = np.exp([log_delta_gaussian(1.0, e).high for e in eps.tolist()]) * (1 + 1e-9)
-        law = above_of(eps, high).forward
-        low = below_of(eps, (high * (1 - 2e-9), high), (high * (1 - 2e-9), high)).forward
-        middle = 0.5 * (eps[3] + eps[4])
-        truth = math.exp(log_delta_gaussian(1.0, float(middle)).low)
-        curve = [float(curve_of_law(x, float(middle)).mid()) for x in (law, low)]
-        return curve[0] - truth, truth - curve[1]
-
-    coarse, fine = excess(41), excess(81)
-    assert 0.0 < fine[0] < 0.4 * coarse[0]
-    assert 0.0 < fine[1] < 0.4 * coarse[1]
-
-
-def test_values_that_are_not_convex_are_repaired():
-    eps = np.linspace(0.0, 2.0, 30)
-    base = 0.2 * np.exp(-0.5 * np.expm1(eps))
-    noisy = base * (1.0 + 0.1 * np.random.default_rng(0).random(eps.size))
-    law = above_of(eps, noisy).forward
-    assert isinstance(law, LossLaw)
-    for e, b in zip(eps, base, strict=True):
-        assert not curve_of_law(law, float(e)) < ball(float(b))
 
 
 def test_the_value_at_1_follows_by_symmetry():

@@ -97,12 +97,3 @@ def test_lower_ends_of_outputs_that_tell_the_value_stay(n):
     assert 0.75 < stated.lower <= stated.upper
     bound = one.compose(rounds=2).delta(epsilon=0.5)
     assert 0.9 < bound.upper < 0.95
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("quantity", "value"), [("epsilon", 1e-3), ("delta", 0.5)])
-def test_rounds_of_a_mechanism_that_says_nothing(quantity, value):
-    """Its eps0 is 0: places of the lattice are closer than a rounding of e^eps."""
-    one = sd.shuffle(sd.Channel(matrix=[[0.3, 0.7], [0.3, 0.7]]), n=3)
-    bound = after_rounds(one, rounds=2, quantity=quantity, value=value)
-    assert bound.lower <= bound.upper <= 1e-9

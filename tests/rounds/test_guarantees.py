@@ -1,34 +1,11 @@
 """Rounds whose guarantee is pure, or infinite: ends that hold, and no warning."""
 
-import math
 from fractions import Fraction
 
 import pytest
 
 import shuffledp as sd
-from shuffledp import theorems
 from shuffledp.errors import ParameterError
-
-
-def test_no_pure_guarantee_is_said_where_there_is_none():
-    """Infinite ends came with the note that pure guarantees, added up, were the active bound."""
-    rounds = sd.compose([sd.central.approximate(epsilon=1.0, delta=1e-6)])
-    for bound in (rounds.renyi(order=2.0), rounds.epsilon(delta=1e-9)):
-        assert bound.upper == math.inf
-        assert bound.upper_theorem is None
-        assert bound.notes == ()
-    pure = sd.compose([sd.central.approximate(epsilon=1.0)], rounds=2)
-    assert pure.epsilon(delta=1e-100).upper_theorem is theorems.LOCAL
-    assert "active bound" in pure.epsilon(delta=1e-100).notes[0]
-    assert pure.renyi(order=1e6).upper <= pure.eps0
-
-
-def test_a_test_has_its_error_where_losses_have_no_end():
-    """Golden sections on [0, inf] looked at no number: 0 was certified."""
-    rounds = sd.compose([sd.central.approximate(epsilon=1.0, delta=1e-6)])
-    bound = rounds.tradeoff(alpha=0.9)
-    exact = math.exp(-1.0) * (1.0 - 1e-6 - 0.9)
-    assert exact * (1.0 - 1e-4) < bound.lower <= exact
 
 
 @pytest.mark.parametrize("sampler", [None, "poisson", "shuffle", "balls-and-bins"])

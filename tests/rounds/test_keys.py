@@ -102,15 +102,3 @@ def test_parts_of_one_key_print_one_text():
         assert words(known.setdefault(part.key, part)) == words(part)
     # Settings do meet: a key that told all of them apart would not count rounds together.
     assert 60 < len(known) < len(parts)
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_words_do_not_depend_on_which_of_two_is_given_first(turned):
-    """Clip and noise, of one ratio, and batches of the second were not said."""
-    one = sd.SGD(**SGD).epoch
-    two = sd.SGD(**SGD | {"noise": 4.0, "clip": 2.0, "batch": 5}).epoch
-    found = sd.compose([two, one] if turned else [one, two])
-    assert found == sd.compose([one, two])
-    text = " ".join(found.assumptions())
-    for said in ("norm 1,", "norm 2,", "deviation 2 ", "deviation 4 ", "of 1 are", "of 5 are"):
-        assert said in text

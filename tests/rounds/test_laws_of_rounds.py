@@ -95,17 +95,3 @@ def test_pure_guarantees_add_up_at_most():
 def test_bad_input(call, words):
     with pytest.raises(sd.ParameterError, match=words):
         call()
-
-
-def test_rounds_of_different_mechanisms_are_named():
-    """That "the same randomizer" runs, and n, are said of each round by itself."""
-    parts = [(sd.shuffle(sd.KRR(k=3, eps0=1.0 + 0.1 * k), n=1_000), 2) for k in range(10)]
-    one, two, many = (sd.compose(parts[:count]).assumptions()[-1] for count in (1, 2, 10))
-    assert one.startswith("2 rounds; each user")
-    assert two.startswith(
-        "4 rounds, 2 of k-rr (n = 1,000), 2 of k-rr (n = 1,000), the above of each by itself; each"
-    )
-    assert many.count("k-rr") == 8
-    assert "2 other mechanisms, the above" in many
-    gaussian = sd.central.gaussian(sigma=2.0)
-    assert "1 of gaussian (central)," in sd.compose([parts[0], gaussian]).assumptions()[-1]

@@ -8,12 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import shuffledp as sd
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.rounds import Candidate, Round
-from shuffledp.rounds.curve import Curve
 from shuffledp.rounds.dots import law_above
 from shuffledp.rounds.renyi import upper_renyi
 
@@ -118,19 +116,6 @@ def corners_are_bracketed(case):
     assert found.low <= exact <= found.high or exact == -math.inf
 
 
-@pytest.mark.many(3)
-@pytest.mark.parametrize("order", [1.5, 2.0, 20.0])
-@pytest.mark.parametrize("lie", [0.0, 4.0, -0.3])
-def test_many_corners_with_wrong_estimates(order, lie):
-    """Estimates decide where dots lie, and no end."""
-    mpmath.mp.dps = 50
-    losses = np.linspace(-4.0, 4.0, 81)
-    p, q = laws(losses, np.exp(-0.5 * (losses + 0.125) ** 2 / 0.25))
-    found = log_excess(round_of(p, q, 4.5, lie=lie), order)
-    exact = exact_log_excess(p, q, order)
-    assert found.low <= exact <= found.high
-
-
 @pytest.mark.many(8)
 @pytest.mark.parametrize("corner", [0.01, 0.03, 0.2])
 @pytest.mark.parametrize("steep", [0.3, 4.0])
@@ -183,43 +168,3 @@ def test_what_lies_beyond_is_added(last, order):
     # With all of the backward curve beyond at its value there.
     assert exact < high < exact + 0.5
     assert upper_renyi(pair, order, last=math.inf, tail=None)[0] == math.inf
-
-
-@pytest.mark.parametrize("eps0", [1e-3])
-def test_little_local_noise_is_no_trouble(monkeypatch, eps0):
-    """Closed forms of short panels cancel: points were added without end, ends a factor apart."""
-    acc = sd.shuffle(sd.BinaryRR(eps0=eps0), n=2)
-    bounds = []
-    assert asked_of(monkeypatch, lambda: bounds.append(acc.renyi(order=2.0))) < 200
-    # The reports' order says nothing of 2 users: half of eps0^2 (to first order, E (P/Q - 1)^2).
-    assert bounds[0].lower <= 0.5 * eps0**2 * (1.0 + eps0)
-    assert bounds[0].upper >= 0.5 * eps0**2 * (1.0 - eps0)
-    assert bounds[0].upper <= bounds[0].lower * 1.02
-
-
-def asked_of(monkeypatch, ask):
-    asked = set()
-    plain = Curve.at
-
-    def counted(self, epsilon):
-        asked.add((id(self), epsilon))
-        return plain(self, epsilon)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Curve, "at", counted)
-        ask()
-    return len(asked)
-
-
-def test_orders_share_points(monkeypatch):
-    """Dots are dyadic, so that orders asked one by one evaluate most of the same values."""
-    orders = [1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]
-    one, ten, each = (
-        sd.shuffle(sd.KRR(k=4, eps0=2.0), n=10_000).compose(rounds=1) for _ in range(3)
-    )
-    few = asked_of(monkeypatch, lambda: one.renyi(order=2.0))
-    assert asked_of(monkeypatch, lambda: ten.rdp(orders)) < 2.0 * few
-    assert few < 310
-    assert asked_of(monkeypatch, lambda: [each.renyi(order=order) for order in orders]) < 3.0 * few
-    # What was asked before changes nothing.
-    assert ten.renyi(order=2.0) == one.renyi(order=2.0) == each.renyi(order=2.0)

@@ -13,10 +13,8 @@ from shuffledp.amplification.end import LogDeltaAt
 from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.rounds import round_of
 from shuffledp.amplification.stealing import StealingCurve
-from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.deployment.rounds import after_rounds
 from shuffledp.rounds import compose
-from shuffledp.rounds.curve import Envelope
 
 
 def binary_laws(eps0, n):
@@ -107,58 +105,3 @@ def test_binary_curve_is_above_every_dataset():
         below += high < 0.0
         assert math.log(max(exact, 1e-300)) <= high + 1e-9
     assert below > 10
-
-
-def test_adaptive_families_do_without():
-    adaptive = sd.generic(eps0=2.0, n=10_000, adaptive=True).as_round()
-    assert adaptive.sharper is None
-    assert "label stealing" not in str(adaptive.upper_theorem)
-    fixed = sd.generic(eps0=2.0, n=10_000).as_round()
-    assert fixed.sharper is not None
-    tight, loose = fixed.curve().at(0.1).high, adaptive.curve().at(0.1).high
-    assert tight < loose - 0.5
-
-
-class Flat:
-    """One value everywhere, and an estimate of it that may be wrong."""
-
-    many = False
-
-    def __init__(self, value, promised):
-        self.value, self.promised = value, promised
-
-    def log_delta(self, epsilon, *, width=0.0):
-        return LogInterval(self.value, self.value)
-
-    def log_upper(self, epsilon):
-        return self.value
-
-    def rough_log_delta(self, epsilon):
-        return self.promised
-
-    rough = rough_log_delta
-
-
-@pytest.mark.parametrize(
-    ("sharper", "group", "wanted"),
-    [
-        ((-3.0, -3.0), (-2.0, -2.0), -3.0),
-        ((-2.0, -2.0), (-2.01, -2.0), -2.01),
-        ((-1.0, -1.0), (-2.0, -2.0), -2.0),
-        ((0.0, -2.1), (-2.0, -2.0), -2.0),
-    ],
-)
-def test_the_least_upper_bound_is_taken(sharper, group, wanted):
-    first, second = Flat(*sharper), Flat(*group)
-    assert Envelope([[second]], first).log_delta(0.1).high == wanted
-    assert Envelope([[second]]).log_delta(0.1).high == group[0]
-
-
-@pytest.mark.parametrize("promised", [-20.0, -12.0, -9.0, -5.0, 0.0])
-def test_an_estimate_that_is_too_low_keeps_no_bound_away(promised):
-    """Discrete Gaussian noise: groups promised e^-10.5 and gave e^-8.8, label stealing e^-9.7."""
-    found = Envelope([[Flat(-8.8, promised)]], Flat(-9.7, -9.7)).log_delta(0.01)
-    assert found.high == -9.7
-    # Where it is the groups' bound that is low, and its estimate not far above it.
-    if promised < -9.0:
-        assert Envelope([[Flat(-10.5, promised)]], Flat(-9.7, -9.7)).log_delta(0.01).high == -10.5

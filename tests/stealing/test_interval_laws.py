@@ -14,7 +14,6 @@ from shuffledp.bounds.interval import log_delta_on_interval
 from shuffledp.bounds.remainders import remainders
 from shuffledp.bounds.stealing import Numbers
 from stealing.interval_noise import (
-    NOISES,
     PAYOFFS,
     Floats,
     convex,
@@ -116,27 +115,6 @@ def test_remainders_are_bounded_above(normal: bool, width: float, middle: float)
                 assert true <= float(bound) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("normal", "width"), [NOISES[0], *NOISES[3:]])
-def test_remainders_are_not_bounded_far_above(normal: bool, width: float) -> None:
-    """For a small alpha their second moment within a factor."""
-    at, made = outputs(width, normal=normal), simple_cover(width, normal=normal)
-    share, alpha, b = Share(arb("0.1"), arb("0.2")), 1e-3, 0.8 / 0.9
-    y, w = line(width, normal=normal)
-
-    def f(x: float) -> Floats:
-        return density(y - x, width, normal=normal)
-
-    found = [one.mass(arb(alpha)) for one in remainders(at, made, arb("0.3"), share, arb("0.05"))]
-    rest = 1 - 0.05 - 0.9 + 0.9 * math.exp(alpha * b * (1 - math.exp(0.3)))
-    for k, bound in enumerate(found[:4]):
-        v, u = made.first.places[k : k + 2]
-        r = (f(v) + f(u)) / 2 - f((v + u) / 2)
-        inside = (y >= made.edges[0]) & (y <= made.edges[-1])
-        square = float(w[inside] @ (r[inside] ** 2 / f(0.0)[inside]))
-        square *= (b * math.exp(0.3) * alpha / made.first.stretch[k]) ** 2 / 2
-        assert 0.7 * square <= float(bound) - rest <= 60 * square
-
-
 @pytest.mark.parametrize(
     ("width", "last", "eps"), [(1.0, 2.05, 0.1), (1.0, 2.05, 1.5), (0.5, 1.6, 0.3)]
 )
@@ -187,19 +165,6 @@ def test_the_reservoir(normal: bool, width: float) -> None:
             true = 0.1 * float((w * common) @ payoff(gain))
             found = convex(label, payoff) + float(label.lost)
             assert true * (1 - 1e-6) - 1e-9 <= found <= true * 1.1 + 0.02
-
-
-def test_the_reservoir_pays_for_what_is_beyond_its_cells() -> None:
-    at, made = outputs(1.0, normal=True), simple_cover(1.0, normal=True)
-    near = tuple(y for y in made.pool if -1.2 < y < 2.2)
-    pool = reservoir(at, made._replace(pool=near), arb("0.3"), Share(arb("0.1"), arb("0.2")))
-    y, w = line(1.0, normal=True)
-    f0, f1 = (density(y - x, 1.0, normal=True) for x in (0.0, 1.0))
-    common, g = np.minimum(f0, f1), f1 - math.exp(0.3) * f0
-    label = Label((1.0, 0.0, 0.0), pool.atoms, pool.lost)
-    for payoff in PAYOFFS[:-1]:
-        true = 0.1 * float((w * common) @ payoff(2.0 * g / np.maximum(common, 1e-300)))
-        assert true * (1 - 1e-6) <= convex(label, payoff) + float(label.lost) <= true * 1.3 + 0.02
 
 
 @pytest.mark.parametrize("u", [0.0, 0.5, 0.75])

@@ -6,7 +6,6 @@ import itertools
 import math
 import random
 
-import numpy as np
 import pytest
 
 import shuffledp as sd
@@ -130,86 +129,6 @@ def test_the_bound_is_that_of_the_theorem(seed: int) -> None:
     assert found >= (want + sure) * 0.9
 
 
-def one_jump(rare: float = 1e-5, loss: float = 1.0, floor: float = 5.0) -> float:
-    """The bound for a rare large gain among users who lose 1 or ``loss`` each."""
-    n, gain = 101, 400.0
-    common = [(0.1, -1.0)]
-    types = [[(0.9 - rare, -each), (rare, gain)] for each in dict.fromkeys((1.0, loss))]
-    tilts = np.exp(np.linspace(-7.0, 1.0, 17)).tolist()
-    places = [
-        Place(x, tilt, 0.3 * tilt, way)
-        for x in (10.0, 100.0, 200.0, 400.0)
-        for tilt in tilts
-        for way in (True, False)
-        if not (way and tilt * x > 300.0)
-    ]
-    with ctx.workprec(96):
-        laws = laws_in_balls(common, types)
-        around = Around(tuple(places), floor, 1.0)
-        return float(bound_of(laws, arb(10), n, around, line_of(0.5, 0.2)))
-
-
-def test_one_jump_is_exact_but_for_little() -> None:
-    exact = 1e-5 * (400.0 - 100.0)
-    assert exact * (1.0 - 1e-3) <= one_jump() <= 1.01 * exact
-
-
-def test_the_smaller_losses_of_two_types_count() -> None:
-    """All others may lose 0.8 in place of 1."""
-    exact = 1e-5 * (400.0 - 0.1 * 100.0 - 0.9 * 80.0)
-    assert exact * (1.0 - 1e-3) <= one_jump(loss=0.8) <= 1.01 * exact
-
-
-class Remaining:
-    """A law without jumps of which the transform alone is known."""
-
-    def __init__(self, law: Law) -> None:
-        self.law, self.mean = law, arb(sum(m * x for m, x in law))
-
-    def mass(self, alpha: arb, *, negated: bool = False) -> arb:
-        tilt = -alpha if negated else alpha
-        return sum((arb(m) * (tilt * arb(x)).exp() for m, x in self.law), arb(0))
-
-
-def test_others_without_jumps_of_their_own_count() -> None:
-    """All of them may lose 0.8, beside a jump of the reservoir that only then is left."""
-    rare, gain, n = 1e-5, 90.0, 101
-    common, types = [(0.1, -1.0), (rare, gain)], [[(0.9 - rare, -1.0)]]
-    places = tuple(Place(x, 0.3, 0.05, forward=True) for x in (10.0, gain))
-    with ctx.workprec(96):
-        laws = laws_in_balls(common, types)._replace(remainders=[Remaining([(0.9, -0.8)])])
-        made = Around(places, 5.0, 1.0)
-        found = float(bound_of(laws, arb(10), n, made, line_of(0.5, 0.2)))
-    exact = rare * (gain - 0.1 * 100.0 - 0.9 * 80.0)
-    assert exact <= found <= 4.0 * exact
-
-
-def test_half_of_the_pairs_of_two_groups_have_the_jump() -> None:
-    """Those who may have one lose 1, and all others 0.2: it is left among some of both."""
-    rare, gain, n = 1e-5, 90.0, 101
-    common = [(0.1, -1.0)]
-    types = [[(0.9 - rare, -1.0), (rare, gain)], [(0.9, -0.2)]]
-    ways = ((10.0, 0.3, True), (gain, 0.3, True))
-    places = tuple(Place(x, t, 0.05, way) for x, t, way in ways)
-    with ctx.workprec(96):
-        made = Around(places, 5.0, 1.0)
-        found = float(bound_of(laws_in_balls(common, types), arb(10), n, made, line_of(0.5, 0.2)))
-    exact = max(f * (gain - 10.0 - 0.9 * 100.0 * (0.2 + 0.8 * f)) for f in (0.1, 0.3, 0.43, 0.6))
-    assert found >= rare * exact
-
-
-def test_silent_jumps_lose_nothing() -> None:
-    """They are at gain 0: with one jump a data set, and gains of order one, that is seen."""
-    common, types, n = [(0.1, -0.005)], [[(0.85, -0.005), (0.05, 1.0)]], 20
-    at = At(((0.5, 0.8, True), (1.0, 0.8, True)), 5.0, 0.8, 0.1)
-    want = Printed(common, types, n, at, FEW).value()
-    made = Around(tuple(Place(x, t, 0.1 * t, way) for x, t, way in at.places), 5.0, 1.0)
-    with ctx.workprec(96):
-        laws = laws_in_balls(common, types)
-        found = float(bound_of(laws, arb(0.5), n, made, line_of(at.alpha, at.smoothing)))
-    assert 0.97 * want <= found <= 1.03 * want
-
-
 @pytest.mark.parametrize("seed", [4, 5])
 def test_what_is_seen_beside_labels_is_paid(seed: int) -> None:
     common, types, n, cut = toy(random.Random(seed))
@@ -221,38 +140,6 @@ def test_what_is_seen_beside_labels_is_paid(seed: int) -> None:
             float(bound_of(one, arb(cut), n, around, line_of(0.1, 2.0))) for one in (laws, paid)
         ]
     assert both[1] - both[0] == pytest.approx(0.25, rel=1e-9)
-
-
-def test_losses_count_only_where_somebody_joined() -> None:
-    """Of so small a reservoir: a label's jump meets the others' losses in a tenth of the cases."""
-    n, rare, gain = 11, 1e-4, 100.0
-    common, types = [(0.01, -1.0)], [[(0.99 - rare, -1.0), (rare, gain)]]
-    places = tuple(
-        (x, tilt, way) for x in (2.0, gain) for tilt, way in ((0.05, True), (0.5, False))
-    )
-    at = At(places, 5.0, 0.3, 0.5)
-    want = Printed(common, types, n, at, FEW).value()
-    made = Around(tuple(Place(x, t, 0.05 * t, way) for x, t, way in places), 5.0, 1.0)
-    with ctx.workprec(96):
-        laws = laws_in_balls(common, types)
-        found = float(bound_of(laws, arb(2), n, made, line_of(at.alpha, at.smoothing)))
-    assert 0.98 * want <= found <= 1.005 * want
-
-
-def test_losses_raised_to_a_floor_only_add() -> None:
-    assert one_jump(floor=0.9) > 1.02 * one_jump()
-
-
-def test_a_bound_that_is_enough_is_not_made_sharper() -> None:
-    rng = random.Random(3)
-    common, types, n, cut = toy(rng)
-    around = Around((Place(cut, 0.1, 0.02, forward=True),), 9.0, 1.0)
-    with ctx.workprec(96):
-        laws = laws_in_balls(common, types)
-        sharp = bound_of(laws, arb(cut), n, around, line_of(0.1, 2.0))
-        rough = bound_of(laws, arb(cut), n, around, line_of(0.1, 2.0), arb(1.05) * sharp)
-    assert sharp <= rough + arb(2) ** -60
-    assert rough <= arb(1.05) * sharp
 
 
 # --------------------------------------------------------------------------------- noise

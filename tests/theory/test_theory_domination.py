@@ -147,27 +147,6 @@ def test_products_of_dominating_triples_dominate(seed):
             assert bound(make(large), 2, a) <= bound(make(great), 2, a)
 
 
-def labels(p, beta, q):
-    """The label triple of Theorem 5.4."""
-    al = beta / (p - 1)
-    k0 = 1 - (p + 1) * al
-    r = al * p / q
-    return (p * al, al, k0), (al, p * al, k0), (r, r, k0 / q)
-
-
-def test_label_laws_of_a_metric_do_not_dominate_inside_a_report():
-    """Parts 2.3: for c < 1/p the law for a larger beta has the smaller J; for c in [1/p, p] not."""
-    p = q = F(3)
-    small, great = labels(p, F(1, 10), q), labels(p, F(3, 10), q)
-    assert not dominated(small, great)
-    assert j(small, F(1, 10), F(1, 2)) == F(43, 60) > j(great, F(1, 10), F(1, 2)) == F(41, 60)
-    for c, t in points(small, great):
-        if 1 / p <= c <= p:
-            assert j(small, c, t) <= j(great, c, t)
-    for a in (F(1, 3), F(1), F(2), F(3)):
-        assert bound(small, 2, a) <= bound(great, 2, a)
-
-
 def mixed(one, rate):
     """With a message that says nothing."""
     return tuple((*(rate * x for x in u), 1 - rate) for u in one)

@@ -126,21 +126,6 @@ def test_claim_of_the_additive_noise_theorem(seed):
             assert call_function(x0, x1, c, t) <= ends == call_function(N, 0, c, t)
 
 
-def test_bounded_support_is_not_in_convex_order():
-    """Theorem 4.6 (section 4.3): why convex order asks for f > 0; the means differ otherwise."""
-    rows = lattice_rows([F(3, 9), F(2, 9), F(1, 9)], 2)
-    means = {mean(gain(rows, *pair, F(2))[0]) for pair in ((0, 2), (1, 1))}
-    assert len(means) == 2
-
-
-def test_noise_that_is_not_unimodal():
-    """End of section 4.4: a neighbouring pair beats the ends."""
-    t = F(1, 23)
-    rows = lattice_rows([t, 9 * t, t, t], 2)
-    for n in (1, 2, 3):
-        assert blanket_bound(rows, 0, 1, F(3, 2), n) > blanket_bound(rows, 0, 2, F(3, 2), n)
-
-
 def eta_of(kind, s):
     return {"gauss": s * s, "laplace": s, "root": math.sqrt(s), "1.5": s**1.5}[kind]
 
@@ -185,16 +170,3 @@ def test_ball_pointwise(kind):
             assert before <= after + 1e-12 * (1 + after)
             grew += after > before + 1e-6
     assert grew > 200
-
-
-def test_ball_pointwise_fails_for_flatter_centres():
-    """Theorem 4.10 (section 4.4), its ratio step (e): false for exp(-|y|^4), so b <= 2 is used."""
-
-    def log_ratio(tau, rho, k):
-        radius = math.hypot(tau, rho)
-        return (radius + 0.5) ** k - math.hypot(tau + 0.5, rho) ** k
-
-    grid = [(0.1 * i, 0.1 * j) for i in range(30) for j in range(1, 30)]
-    for k, holds in ((1, True), (1.5, True), (2, True), (4, False)):
-        steps = [log_ratio(tau, rho, k) - log_ratio(tau + 0.05, rho, k) for tau, rho in grid]
-        assert (min(steps) >= -1e-12) == holds

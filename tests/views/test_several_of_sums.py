@@ -10,7 +10,6 @@ from flint import arb
 import shuffledp as sd
 from shuffledp.ball.record import Bit, Bits
 from shuffledp.bounds.several_bits import log_threshold
-from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.neighbours import together
 from views.every import Exact, chances, convolved, hockey, number_of_ones
 from views.test_added import random_noise
@@ -124,25 +123,3 @@ def test_a_crowd_of_two_kinds_against_every_pair():
             bound = crowd.delta(epsilon=epsilon)
             assert arb(bound.lower) <= worst <= arb(bound.upper)
             assert bound.relation == together(2, crowd.seen.relation)
-
-
-def test_what_is_refused():
-    bits = sd.RAPPOR(d=3, eps0=2.0)
-    with pytest.raises(ParameterError, match="changed = 9"):
-        sd.shuffle(bits, 5, view="sums", changed=9)
-    with pytest.raises(NotCertified, match="changed = 2: wanted 1"):
-        sd.shuffle(bits, 1, view="sums", changed=2)
-    with pytest.raises(ParameterError, match="changed = 1001"):
-        sd.shuffle(bits, 5_000, view="sums", changed=1_001)
-    groups = [(sd.BinaryRR(eps0=1.0), 2), (sd.BinaryRR(eps0=3.0), 5)]
-    with pytest.raises(ParameterError, match="changed = 3: wanted a whole number from 1 to 2"):
-        sd.shuffle(groups=groups, victim=0, changed=3)
-    with pytest.raises(NotCertified, match="trust"):
-        sd.shuffle(groups=groups, trust="published", changed=2)
-    with pytest.raises(NotCertified, match="rounds = 2"):
-        sd.shuffle(groups=groups, changed=2).compose(rounds=2)
-    with pytest.raises(ParameterError, match="n = 5: wanted"):
-        sd.shuffle(groups=groups, changed=2).with_n(5)
-    twice = sd.shuffle(sd.BinaryRR(eps0=2.0), 9, view="sums", changed=2).compose(rounds=2)
-    assert twice.rounds == 2
-    assert twice.with_n(12).n == 12

@@ -1,17 +1,14 @@
 """Sums of reports: against all data sets in 200-bit arithmetic, and what is printed with them."""
 
-import json
 import math
 import random
 from pathlib import Path
 
 import mpmath
 import pytest
-from click.testing import CliRunner
 from flint import arb
 
 import shuffledp as sd
-from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
 from views.every import Exact
 
@@ -83,14 +80,6 @@ def test_random_sums_against_every_pair_of_datasets(seed):
             assert exact(ends.lower)[0][1] >= target or ends.lower == 0.0
 
 
-def test_the_lower_end_is_that_of_a_pair_of_datasets():
-    """Symmetric bits and few users: the worst pair is among those that are tried."""
-    for mechanism, n in ((sd.RAPPOR(d=2, eps0=2.0), 3), (sd.RAPPOR(d=3, eps0=3.0), 2)):
-        view = sd.shuffle(mechanism, n, view="sums", rtol=2e-3)
-        found, truth = view.delta(epsilon=0.3), float(Exact(view)(0.3)[0][1])
-        assert (1.0 - 2e-3) * truth <= found.lower <= truth
-
-
 # ------------------------------------------------------------------------------ what is known
 
 
@@ -148,38 +137,6 @@ def test_normal_noise_of_any_size(sigma, n, rounds):
 
 
 @pytest.mark.parametrize(
-    ("noise", "inputs"),
-    [
-        (sd.Gaussian(sigma=2.0, low=-1.0, high=1.0), "inputs are in [-1, 1]"),
-        (sd.GaussianBall(d=5, sigma=2.0, radius=1.0), "vectors of Euclidean length at most 1;"),
-    ],
-)
-def test_normal_noise_is_the_gaussian_mechanism(noise, inputs):
-    found = sd.shuffle(noise, 25, view="sums")
-    # Sensitivity 2, standard deviation 2 sqrt(25): mu = 1/5.
-    mu, epsilon = 0.2, 0.3
-    exactly = 0.5 * (
-        math.erfc((epsilon / mu - 0.5 * mu) / math.sqrt(2.0))
-        - math.exp(epsilon) * math.erfc((epsilon / mu + 0.5 * mu) / math.sqrt(2.0))
-    )
-    bound = found.delta(epsilon=epsilon)
-    assert bound.lower <= exactly <= bound.upper <= 1.02 * exactly
-    assert bound.upper_theorem.key == bound.lower_theorem.key == "sum-of-normals"
-    assert inputs in " ".join(bound.assumptions)
-
-
-@pytest.mark.parametrize(
-    ("low", "high"), [(100000.4, 100001.6), (1e6, 1000001.0), (0.0, 0.9999996)]
-)
-def test_the_interval_is_printed_as_the_floats_that_are_accounted_for(low, high):
-    """Six digits of either end would be another sensitivity, up to one of 0."""
-    view = sd.shuffle(sd.Gaussian(sigma=2.0, low=low, high=high), 25, view="sums")
-    (words,) = (w for w in view.seen.assumptions() if w.startswith("inputs are in ["))
-    ends = words.removeprefix("inputs are in [").split("]")[0].split(", ")
-    assert [float(end) for end in ends] == [low, high]
-
-
-@pytest.mark.parametrize(
     ("ask", "error", "words"),
     [
         (lambda: sd.shuffle(sd.KRR(k=5, eps0=1.0), 9, view="sums"), NotCertified, "k-rr: no sum"),
@@ -220,31 +177,3 @@ def test_the_interval_is_printed_as_the_floats_that_are_accounted_for(low, high)
 def test_what_is_refused(ask, error, words):
     with pytest.raises(error, match=words):
         ask()
-
-
-def test_on_the_command_line():
-    def run(*args):
-        return CliRunner().invoke(main, [str(a) for a in args])
-
-    bits = ("epsilon", "oue", "--d", 5, "--eps0", 2, "-n", 30, "--delta", 1e-3)
-    done = run(*bits, "--view", "sums", "--relation", "replace-special", "--json")
-    view = sd.shuffle(sd.OUE(d=5, eps0=2.0), 30, view="sums", relation="replace-special")
-    assert json.loads(done.stdout)["upper"] == view.epsilon(delta=1e-3).upper
-    done = run("delta", "binary-rr", "--eps0", 1, "-n", 30, "--epsilon", 0.2, "--json",
-               "--view", "sums", "--added", "discrete-gaussian:2")  # fmt: skip
-    noise = sd.AddedNoise(kind="discrete-gaussian", scale=2.0)
-    view = sd.shuffle(sd.BinaryRR(eps0=1.0), 30, view="sums", added=noise)
-    assert json.loads(done.stdout)["upper"] == view.delta(epsilon=0.2).upper
-    for more, words in (
-        (("--ones", 2), "view = 'messages'"),
-        (("--view", "sums", "--analysis", "blanket"), "analysis = 'blanket'"),
-        (("--view", "sums", "--ones", 9), "ones = 9"),
-        (("--view", "sums", "--relation", "none"), "relation = 'none'"),
-        (("--added", "discrete-laplace:2"), "view = 'messages'"),
-        (("--view", "sums", "--added", "discrete-laplace"), "added = 'discrete-laplace'"),
-        (("--view", "sums", "--added", "laplace:2"), "added.kind = 'laplace'"),
-    ):
-        done = run(*bits, *more)
-        assert done.exit_code == 2
-        assert words in done.stderr
-        assert done.stderr.count("\n") == 1
