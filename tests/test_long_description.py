@@ -29,15 +29,6 @@ def test_without_an_address_links_are_plain_text():
     assert found.endswith("```\nlast (LICENSE)\n")
 
 
-def test_with_one_they_are_absolute():
-    found = long_description(README, page="https://h/f/{path}?p", picture="https://h/raw/{path}")
-    assert "of two lines](https://h/raw/docs/a.png)" in found
-    assert "[the guide](https://h/f/docs/guide.md?p#place)" in found
-    assert "[last](https://h/f/LICENSE?p)" in found
-    assert found.count("docs/code.md") == 2
-    assert "h/f/docs/code.md" not in found
-
-
 def test_the_readme_has_no_link_left():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     relative = r"\]\((?![a-z]+:|#)[^)]*\)"

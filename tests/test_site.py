@@ -50,15 +50,6 @@ def test_every_mechanism_and_command_has_its_place(pages):
         assert f"## shuffledp {name}\n" in pages["reference/command-line"]
 
 
-@pytest.mark.parametrize("name", site.NOTEBOOKS)
-def test_notebooks_are_text(name):
-    text = (NOTEBOOKS / f"{name}.md").read_text()
-    assert text.startswith("---\nfile_format: mystnb\n")
-    assert len(CELL.findall(text)) >= 7
-    for cell in CELL.findall(text):
-        compile(cell, name, "exec")
-
-
 # The reviewer's takes three seconds, the others ten and more.
 SLOW = [pytest.param(name, marks=pytest.mark.long) for name in site.NOTEBOOKS if name != "reviewer"]
 

@@ -156,15 +156,6 @@ def sometimes_the_truth(mechanism, share, seed=0):
     return program
 
 
-def sometimes_another(mechanism, other, share, seed=0):
-    """With this probability the report of another mechanism."""
-    generator = np.random.default_rng(seed)
-    inner, outer = honest(mechanism), honest(other, start=10**6)
-    return lambda values: np.where(
-        generator.random(len(values)) < share, outer(values), inner(values)
-    )
-
-
 def passes_outside(mechanism):
     """One value of the domain is not known to the program and passed through with a mark."""
     inner = honest(mechanism)

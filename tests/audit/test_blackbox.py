@@ -1,16 +1,13 @@
 """Programs without a declared law: bounds by sample splitting."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import shuffledp as sd
 from audit import programs
 from shuffledp.audit import AuditPlan, Saved, audit, limits, read_saved
-from shuffledp.cli import main
 
 
 def bounded(program, pair, *, reports, alpha=0.05, claimed=None):
@@ -49,43 +46,6 @@ def test_a_claim_is_refuted_where_the_bound_is_above_it(tmp_path):
 def test_reports_that_depend_on_each_other_are_refuted_without_any_claim():
     found = bounded(programs.remembers(sd.KRR(k=4, eps0=1.0), 0.3), (0, 1), reports=5_000)
     assert {f.kind for f in found.refutations} == {"independence"}
-
-
-def test_a_command_without_a_declared_law(tmp_path):
-    path = tmp_path / "c.py"
-    path.write_text(
-        "import random, sys\n"
-        "for line in sys.stdin:\n"
-        "    keep = random.random() < 0.7\n"
-        "    print('\"yes\"' if (line.strip() == '1') == keep else '\"no\"')\n"
-    )
-    out = str(tmp_path / "u.json")
-    words = [
-        "audit",
-        "--command",
-        f"{sys.executable} {path}",
-        "--pair",
-        "1, 0",
-        "-N",
-        "6000",
-        "--alpha",
-        "1e-5",
-    ]
-    done = CliRunner().invoke(main, [*words, "--output", out])
-    assert done.exit_code == 0
-    assert "Nothing is declared" in done.output
-    bounds = json.loads((tmp_path / "u.json").read_text())["parts"]["program"]["bounds"]
-    assert 0.6 < max(b["lower"] for b in bounds if b["quantity"] == "eps") < 0.85
-    refuted = CliRunner().invoke(main, [*words, "--claimed", "0.1"])
-    assert refuted.exit_code == 1
-    assert CliRunner().invoke(main, ["audit", out]).exit_code == 0
-    mixed = [*words[:3], "--pair", '1, "a"', "-N", "400", "--alpha", "1e-5"]
-    assert CliRunner().invoke(main, mixed).exit_code == 0
-    for pair in ("1", "1,1", "x,y", "1,2,3", "NaN,0", "0,1e999", "[0,-Infinity],1", "[" * 2000):
-        bad = CliRunner().invoke(main, [*words[:3], "--pair", pair])
-        assert bad.exit_code == 2
-        assert "pair" in bad.output
-        assert bad.output.count("\n") == 1
 
 
 def test_bounds_are_wrong_no_more_often_than_the_level():

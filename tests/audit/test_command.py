@@ -11,7 +11,6 @@ from click.testing import CliRunner
 import shuffledp as sd
 from shuffledp.audit import AuditPlan
 from shuffledp.cli import main
-from shuffledp.errors import ParameterError
 
 DEPLOYMENT = """
 title = "Four answers"
@@ -155,21 +154,3 @@ def test_programs_that_do_not_answer_are_an_error_in_one_line(folder, program, w
     assert words in done.output
     assert done.output.count("\n") == 1
     assert not out.exists()
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
-        ("reports", 10),
-        ("alpha", 0.0),
-        ("inputs", (0,)),
-        ("inputs", (0, 0)),
-        ("inputs", tuple(range(40))),
-        ("reports", 10**10),
-        ("n", 1),
-        ("deltas", (0.0,)),
-    ],
-)
-def test_bad_plans_are_refused_by_name(argument, value):
-    with pytest.raises(ParameterError, match=argument):
-        AuditPlan(**{"randomizer": sd.KRR(k=4, eps0=1.0), argument: value})

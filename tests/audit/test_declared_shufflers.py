@@ -1,19 +1,14 @@
 """Shufflers as a deployment declares them: dummies, shards of their own, fillers."""
 
 import itertools
-import json
 import math
 import random
-import sys
 from collections import Counter
 from fractions import Fraction
 
-import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from shuffledp.audit import ShufflerPlan, audit_shuffler, limits
-from shuffledp.cli import main
 
 PLAN = ShufflerPlan(messages=64, batches=30, minimum=20, alpha=0.01, dummies=24)
 NAMES = itertools.count()
@@ -89,61 +84,3 @@ def test_lemma_7_3_by_enumeration(n, d):
             exact = min(Fraction(1), 2 * min(Fraction(t, total) for t in tails))
             assert exact <= Fraction(p[value])
             assert p[value] <= (float(exact) * (1 + 1e-5) if exact < Fraction(1, 2) else 1.0)
-
-
-PROGRAM = """
-import json, random, sys
-lines = sys.stdin.read().splitlines()
-if len(lines) >= LEAST:
-    lines += [json.dumps("dummy %d" % random.getrandbits(60)) for _ in range(DUMMIES)]
-    print("\\n".join(random.SystemRandom().sample(lines, len(lines))))
-"""
-DEPLOYMENT = """
-title = "Four answers"
-[population]
-users = 120
-minimum_batch = 80
-[randomizer]
-name = "k-rr"
-k = 4
-eps0 = 1.0
-[target]
-delta = 1e-6
-[shuffler]
-"""
-# What is declared, what the program does, messages and verdict, and what is said of it.
-DECLARED = {
-    "dummies": ("dummies = 7", (80, 7), "64", "not refuted", "dummies can be told"),
-    "dummies that are not there": ("dummies = 7", (80, 0), "100", "refuted", "not added"),
-    "public shards": ("shards = 4", (0, 0), "64", "not refuted", "one shard's of 4"),
-    "secret shards": (
-        'shards = 4\nassignment = "secret"', (80, 0), "100", "not refuted", "not refuted",
-    ),
-    "fillers": ("fills = true", (0, 0), "120", "not refuted", "what is filled in"),
-    "not all of the users": ("fills = true", (0, 0), "60", "error", "messages = 60: wanted 120"),
-    "small batches": ("dummies = 7", (0, 7), "100", "refuted", "below the minimum"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("way", DECLARED)
-def test_what_a_deployment_declares_is_audited(way, tmp_path):
-    table, (least, dummies), messages, verdict, words = DECLARED[way]
-    path = tmp_path / "s.py"
-    path.write_text(PROGRAM.replace("LEAST", str(least)).replace("DUMMIES", str(dummies)))
-    messages = "100" if way == "dummies" else messages
-    asked = f"[audit]\nbatches = 4\nmessages = {messages}\n"
-    (tmp_path / "d.toml").write_text(DEPLOYMENT + table + "\n" + asked)
-    run = ["audit", str(tmp_path / "d.toml"), "--alpha", "1e-4"]
-    run += ["--shuffler", f"{sys.executable} {path}"]
-    done = CliRunner().invoke(main, [*run, "--output", str(tmp_path / "o.json")])
-    assert words in done.output
-    if verdict == "error":
-        assert done.exit_code == 2
-        return
-    assert done.exit_code == (verdict == "refuted")
-    again = CliRunner().invoke(main, ["audit", str(tmp_path / "o.json")])
-    assert again.exit_code == done.exit_code
-    plan = json.loads((tmp_path / "o.json").read_text())["parts"]["shuffler"]["plan"]
-    assert plan["messages"] == int(messages)
-    assert (plan["minimum"] is None) == (way in {"public shards", "fillers"})
-    assert np.isfinite(plan["alpha"])

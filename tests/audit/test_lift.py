@@ -74,15 +74,6 @@ def test_the_lower_end_is_below_the_exact_eps_of_the_shuffle(case, n, delta):
     assert worst >= delta
 
 
-def test_hull_keeps_the_best_points_alone():
-    points = [(0.1, 0.4), (0.2, 0.41), (0.5, 0.9), (0.6, 0.5), (0.1, 0.3)]
-    corners = lift.hull(points)
-    assert [round(u, 6) for u, _ in corners] == [0.0, 0.1, 0.5, 1.0]
-    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in itertools.pairwise(corners)]
-    assert slopes == sorted(slopes, reverse=True)
-    assert lift.weakest_channel([(0.5, 0.5), (0.3, 0.1)]) is None
-
-
 @pytest.mark.many(2)
 @pytest.mark.parametrize("n", [1_000, 100_000])
 @pytest.mark.parametrize(
@@ -100,12 +91,3 @@ def test_central_bounds_of_an_honest_program_are_around_the_truth(claimed, least
         certified = sd.shuffle(claimed, n=n).epsilon(delta=entry.at)
         assert least * certified.lower < entry.lower <= certified.upper
         assert certified.lower <= entry.claimed
-
-
-def test_a_program_with_less_noise_is_above_the_certified_end():
-    claimed = sd.KRR(k=4, eps0=1.0)
-    plan = AuditPlan(randomizer=claimed, reports=200_000, n=10_000, deltas=(1e-6,))
-    result = audit(programs.honest(sd.KRR(k=4, eps0=1.5)), plan)
-    assert result.central[0].contradicted
-    truth = sd.shuffle(sd.KRR(k=4, eps0=1.5), n=10_000).epsilon(delta=1e-6)
-    assert result.central[0].lower <= truth.upper

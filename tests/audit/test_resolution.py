@@ -42,14 +42,6 @@ def test_fine_rounding_is_not_refuted_at_the_usual_size(mechanism, way):
     assert audited(mechanism, FINE[way], 100_000).verdict == "not refuted"
 
 
-@pytest.mark.parametrize("rounded", [digits(3), lambda y: y.astype(np.float16)])
-def test_coarse_rounding_is_said_to_be_rounding(rounded):
-    found = audited(NOISE, rounded, 100_000)
-    assert found.refutations[0].kind == "resolution"
-    assert "rounded to fewer than six digits" in found.refutations[0].cell
-    assert "independence" not in {f.kind for f in found.refutations}
-
-
 @pytest.mark.many(2)
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 3.0), (-1.0, 2.0), (-4.0, 0.0)])
 def test_noise_from_a_grid_is_told_from_rounded_reports(low, high):

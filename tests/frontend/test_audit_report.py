@@ -1,27 +1,11 @@
 """Reports of audits."""
 
-import sys
-
 import pytest
-from click.testing import CliRunner
 
 import shuffledp as sd
-from audit.test_command import CLIENT
 from shuffledp.audit import AuditPlan, Saved, ShufflerPlan, audit, audit_shuffler
-from shuffledp.cli import main
 from shuffledp.review import audit_report, to_html, to_markdown
 
-DEPLOYMENT = """
-title = "Four answers"
-[population]
-users = 40
-[randomizer]
-name = "k-rr"
-k = 4
-eps0 = 1.0
-[target]
-delta = 1e-6
-"""
 CLAIMED = sd.KRR(k=4, eps0=1.0)
 HOSTILE = "<script>alert(1)</script> [x](https://example.org) | ` \u202e"
 
@@ -61,16 +45,3 @@ def test_not_refuted_is_no_success():
     assert 'class="status met"' not in html
     assert html.index('class="status none"') < html.index("<strong>Not refuted</strong>")
     assert "no number of reports can" in html
-
-
-def test_the_commands_own_report(tmp_path):
-    toml, page = tmp_path / "d.toml", tmp_path / "a.html"
-    toml.write_text(DEPLOYMENT)
-    program = tmp_path / "c.py"
-    program.write_text(CLIENT.replace("EPS0", "1.0").replace("SEED", "None"))
-    command = f"{sys.executable} {program}"
-    words = ["audit", str(toml), "--command", command, "-N", "200", "--alpha", "1e-9"]
-    output, more = str(tmp_path / "a.json"), str(tmp_path / "a.md")
-    options = ["--report", str(page), "--report", more, "--output", output]
-    assert CliRunner().invoke(main, [*words, *options]).exit_code == 0
-    assert "sha256" in page.read_text()

@@ -12,7 +12,7 @@ import pytest
 
 import shuffledp as sd
 from crowds.exact import worst
-from frontend.certificates import BITS, JOINT, crowd, issued, issued_of, one
+from frontend.certificates import JOINT, crowd, issued, issued_of, one
 from frontend.edits import caught, outcome, remember, resigned
 from frontend.parts import of_round, of_rounds
 from laws import are_neighbours, log_delta_stealing, ordered_pairs
@@ -426,18 +426,6 @@ def test_a_wheel_s_dominating_law_is_no_data_set(tmp_path):
     low["value"] *= 1.0001
     low["witness"] |= {"x0": -1, "x1": -2, "x2": -1}
     assert caught(outcome(resigned(content), tmp_path / "c.json"))
-
-
-def test_published_leaves_out_ends_that_are_proved_here(tmp_path):
-    """Of a protocol the lower one, of one-bit reports the upper one."""
-    protocol = 'name = "pure-dump"\nd = 4\nblankets = 2\nrate = 0.5'
-    _, content = issued_of(one(protocol, more='trust = "published"'))
-    assert not caught(outcome(content, tmp_path / "c.json"))
-    lower = [c for c in content["claims"] if c["end"] == "lower"]
-    assert {(c["value"], c["trust"]) for c in lower} == {(0.0, "published")}
-    _, content = issued_of(one(BITS, users="users = 400"))
-    assert witness(content)["analysis"] == "binary-exact"
-    assert witness(content, PUBLISHED)["analysis"] == "blanket"
 
 
 def test_of_records_with_a_limit_both_ends_hold(tmp_path):

@@ -78,20 +78,6 @@ def test_a_mechanism_becomes_a_file_that_account_accepts(tmp_path):
     assert parse(tomllib.loads(run(*KRR).stdout), where="t").population.users == 1000
 
 
-def test_a_file_that_is_there_is_not_written_over(tmp_path):
-    there, link, folder = tmp_path / "d.toml", tmp_path / "l.toml", tmp_path / "f"
-    there.write_text("mine")
-    link.symlink_to(tmp_path / "nowhere.toml")
-    folder.mkdir()
-    for out in (there, link, folder):
-        result = run(*KRR, "-o", out)
-        assert result.exit_code == 2
-        assert "wanted a new name; that file is there already" in result.stderr
-        assert result.stderr.count("\n") == 1
-    assert there.read_text() == "mine"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.toml", "f", "l.toml"]
-
-
 # --------------------------------------------------------------------------------- what it writes
 
 

@@ -193,12 +193,3 @@ def test_every_command_refuses_it_in_one_line_and_writes_nothing(
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.output
     assert words in done.stderr or command == "verify"
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_bytes_that_are_no_text_and_a_folder(tmp_path):
-    path = tmp_path / "t.toml"
-    path.write_bytes(b"\xff")
-    for given, words in ((path, "UTF-8"), (tmp_path, "is a directory")):
-        done = CliRunner().invoke(main, ["account", str(given)])
-        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-        assert words in done.stderr

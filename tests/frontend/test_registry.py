@@ -4,69 +4,18 @@ Which fields there are ``snapshots/registry entry.txt`` shows.
 """
 
 import hashlib
-import json
-import re
-from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
 
-from frontend.test_report import HOSTILE, TABLE, changed, tokens
+from frontend.test_report import TABLE, changed
 from frontend.test_report import certified as of_table
 from shuffledp import ParameterError
-from shuffledp.certificate import to_json
 from shuffledp.cli import main
 from shuffledp.deployment.text import deployment_text
 from shuffledp.review.registry import check_file_name, registry_entry
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
-
-
-def scalar(text):
-    if text.startswith('"'):
-        return json.loads(text)
-    # A number of YAML 1.1, which wants a dot before an exponent and a sign in it.
-    assert re.fullmatch(r"\d+(\.\d+(e[+-]\d+)?)?", text), text
-    return Fraction(text)
-
-
-def read(text):
-    """The part of YAML that is written: tables, lists, quoted texts, blocks, comments."""
-    lines = [line for line in text.split("\n") if line.strip() and not re.match(r" *# ", line)]
-    found, at = table(lines, 0, 0)
-    assert at == len(lines)
-    return found
-
-
-def table(lines, at, depth):
-    found = {}
-    while at < len(lines):
-        line = lines[at]
-        indent = len(line) - len(line.lstrip(" "))
-        if indent < depth:
-            break
-        assert indent == depth, line
-        match = re.fullmatch(r' *(\w+):(?: ("(?:[^"\\]|\\.)*"|[^#"\s]+))?(?:  # .*)?', line)
-        assert match, line
-        key, value = match.groups()
-        assert key not in found
-        at += 1
-        if value == "|":
-            start = at
-            while at < len(lines) and lines[at].startswith(" " * (depth + 2)):
-                at += 1
-            found[key] = "\n".join(line[depth + 2 :] for line in lines[start:at]) + "\n"
-        elif value is not None:
-            found[key] = scalar(value)
-        elif lines[at].strip().startswith("- "):
-            items = []
-            while at < len(lines) and lines[at].startswith(" " * (depth + 2) + "- "):
-                items.append(scalar(lines[at].strip()[2:]))
-                at += 1
-            found[key] = items
-        else:
-            found[key], at = table(lines, at, depth + 2)
-    return found, at
 
 
 def certified(table):
@@ -97,47 +46,6 @@ CASES = {
 }
 for key, name in (("k", "rounds"), ("k", "protocol"), ("eps0", "protocol")):
     del CASES[name]["randomizer"][key]
-
-
-@pytest.mark.many(3)
-@pytest.mark.parametrize("name", CASES)
-def test_an_entry_has_the_certificates_numbers(name):
-    text = entry(CASES[name])
-    found = read(text)
-    content = json.loads(to_json(certified(CASES[name])))
-    rounds = content["deployment"]["content"]["accounting"]["rounds"]
-    claims = [
-        claim["value"]
-        for claim in content["claims"]
-        if claim["situation"] != "shuffler fails" and claim["rounds"] == rounds
-        if claim["end"] == "upper" and claim["trust"] == "all"
-    ]
-    parameters = found["deployment"]["privacy_loss"]["privacy_parameters"]
-    bounded, fixed = "epsilon", "delta"
-    if content["claims"][0]["quantity"] == "delta":
-        bounded, fixed = fixed, bounded
-    assert float(parameters[fixed]) == content["claims"][0]["at"]
-    # Outward, to the digits of the command line.
-    assert max(claims) <= parameters[bounded] <= Fraction(max(claims)) * Fraction(1001, 1000)
-    deployment = found["deployment"]
-    assert deployment["deployment_model"]["model_name"] == "Shuffle"
-    many = "Many releases" if rounds > 1 else "One release"
-    assert deployment["deployment_model"]["release_type"] == many
-    for words in certified(CASES[name]).members[0].assumptions:
-        assert words in deployment["deployment_model"]["actors"]
-    assert content["deployment"]["sha256"] in deployment["administrative"]["notes"]
-
-
-def test_texts_stay_texts():
-    plain = read(entry(changed(title="A: test # with - signs")))
-    found = read(entry(changed(title=HOSTILE), label=HOSTILE, certificate_file=HOSTILE))
-    assert plain["deployment"]["basic"]["name"] == r"A: test \# with - signs"
-    assert plain["url_slug"] == "a-test-with-signs"
-    assert re.fullmatch(r"[a-z0-9-]+", found["url_slug"])
-    kinds = {token.type for token in tokens(found["deployment"]["basic"]["name"])}
-    assert not {"html_inline", "link_open", "image", "em_open"} & kinds
-    assert read(entry(changed(title="\u00e9\u4e2d")))["url_slug"] == "e"
-    assert read(entry(changed(title="\u4e2d")))["url_slug"] == "deployment"
 
 
 def test_nothing_finite_nothing_to_register():

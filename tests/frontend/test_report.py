@@ -174,15 +174,6 @@ def test_texts_of_the_file_stay_texts():
     assert "[U+202E][U+2066][U+001B][31m[U+0000]" in page.text
 
 
-def tokens(text):
-    """All tokens of CommonMark with tables, by the parser that pages are made with."""
-    from markdown_it import MarkdownIt
-
-    for token in MarkdownIt("commonmark").enable("table").parse(text):
-        yield token
-        yield from token.children or ()
-
-
 @pytest.mark.parametrize(
     "table",
     [
@@ -237,14 +228,3 @@ def test_no_verdict_that_was_not_computed(one):
 
 
 # --------------------------------------------------------------------------------- the figure
-
-
-def test_the_figure_is_inside_and_says_what_it_shows(one):
-    page = Page(to_html(report(one, date="")))
-    (words,) = [value for tag, key, value in page.attributes if (tag, key) == ("img", "alt")]
-    (data,) = [value for tag, key, value in page.attributes if (tag, key) == ("img", "src")]
-    for ends in one.certificate.members[0].one_round:
-        assert f"{ends.name}: {ends.shown('lower')} <= eps <= {ends.shown('upper')}" in words
-    drawing = base64.b64decode(data.removeprefix("data:image/svg+xml;base64,"))
-    assert b"<svg" in drawing
-    assert b"<script" not in drawing

@@ -14,60 +14,37 @@ from shuffledp.statements import SENTENCES, say
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
 
-NESTED = """name = "parallel"
-weights = [0.25, 0.5, 0.25]
-[[randomizer.randomizers]]
-name = "k-rr"
-k = 3
-eps0 = 1.0
-[[randomizer.randomizers]]
-name = "joint"
-hamming = 1
-randomizers = [{ name = "binary-rr", eps0 = 1.0 }, { name = "k-rr", k = 3, eps0 = 1.0 }]
-[[randomizer.randomizers]]
-name = "binary-rr"
-eps0 = 1.0"""
 LIMITED = (
     'name = "joint"\nhamming = 1\nrandomizers = [{ name = "binary-rr", eps0 = 1.0 }, '
     '{ name = "k-rr", k = 3, eps0 = 1.0 }]'
 )
-SAMPLED = f'rate = 0.5\nname = "poisson-subsample"\n[randomizer.randomizer]\n{LIMITED}'
-TEXTS = {
-    **{f"{name} {i}": f'name = "{name}"\n{table}'
-       for name, tables in TABLES.items() for i, table in enumerate(tables)},
-    **PROTOCOLS,
-    "hadamard of singletons": 'name = "hadamard-response"\ndomain = 4\neps0 = 1.0\nblocks = 4',
+RANDOMIZERS = {
+    **{
+        name: f'name = "{name}"\n{TABLES[name][0]}'
+        for name in ("k-rr", "channel", "duchi", "rappor")
+    },
     "generic": 'name = "generic"\neps0 = 1.0',
     "adaptive": 'name = "generic"\neps0 = 1.0\nadaptive = true',
     "limited": LIMITED,
-    "limited inside": NESTED,
-    "limited and sampled": SAMPLED,
-}  # fmt: skip
-
-
-def deployment(text, rounds=1):
-    head = (
-        f"title = 't'\npopulation.users = 50\ntarget.delta = 1e-3\naccounting.rounds = {rounds}\n"
-    )
-    return parse(tomllib.loads(f"{head}[randomizer]\n{text}\n"), where="test")
+}
 
 
 ROUNDS = "[accounting]\nrounds = 2\n"
 SAID = {
-    **{f"{kind}, {name}": (f"[randomizer]\n{TEXTS[kind]}\n{more}")
-       for kind in ("k-rr 0", "channel 0", "duchi 0", "rappor 0", "limited")
+    **{f"{kind}, {name}": (f"[randomizer]\n{RANDOMIZERS[kind]}\n{more}")
+       for kind in ("k-rr", "channel", "duchi", "rappor", "limited")
        for name, more in (("one round", ""), ("rounds", ROUNDS))},
-    "family": f"[randomizer]\n{TEXTS['generic']}\n{ROUNDS}",
-    "adaptive": f"[randomizer]\n{TEXTS['adaptive']}\n{ROUNDS}",
+    "family": f"[randomizer]\n{RANDOMIZERS['generic']}\n{ROUNDS}",
+    "adaptive": f"[randomizer]\n{RANDOMIZERS['adaptive']}\n{ROUNDS}",
     "protocol": f"[randomizer]\n{PROTOCOLS['pure-dump']}",
-    "together": f"changed = 2\n[randomizer]\n{TEXTS['k-rr 0']}",
-    "shuffler": f"[randomizer]\n{TEXTS['k-rr 0']}\n[shuffler]\nshards = 2\ndistance = 1e-9",
-    "sums": f"view = 'sums'\n[randomizer]\n{TEXTS['rappor 0']}\n{ROUNDS}",
+    "together": f"changed = 2\n[randomizer]\n{RANDOMIZERS['k-rr']}",
+    "shuffler": f"[randomizer]\n{RANDOMIZERS['k-rr']}\n[shuffler]\nshards = 2\ndistance = 1e-9",
+    "sums": f"view = 'sums'\n[randomizer]\n{RANDOMIZERS['rappor']}\n{ROUNDS}",
 }  # fmt: skip
 
 
-# Ten seconds and more each; of rounds "k-rr 0" and "sums" are kept.
-SLOW = {"channel 0, rounds", "duchi 0, rounds", "rappor 0, rounds", "limited, rounds"}
+# Ten seconds and more each; of rounds "k-rr" and "sums" are kept.
+SLOW = {"channel, rounds", "duchi, rounds", "rappor, rounds", "limited, rounds"}
 SLOW |= {"adaptive", "family"}
 
 

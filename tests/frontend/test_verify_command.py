@@ -7,21 +7,16 @@ no witness is undecided or does not hold; nothing ends in a traceback.
 import json
 import math
 import re
-from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
 
 from frontend.certificates import issued
 from frontend.edits import resigned
-from laws import log_delta, ordered_pairs
-from shuffledp.arithmetic.balls import arb
 from shuffledp.certificate import verifier
 from shuffledp.certificate.checks import Check
 from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
-from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.randomizers import joint
 from shuffledp.review import wrapped
 
 # Clears a terminal's screen, goes to its top left and conceals what follows; turns what follows.
@@ -158,43 +153,4 @@ def test_no_order_reaches_a_terminal(tmp_path):
 
 # ------------------------------------------------------------------- what is no input of a witness
 
-JOINT = {"name": "joint", "randomizers": [{"name": "binary-rr", "eps0": 1.0}] * 2, "hamming": None}
-PARALLEL = {"name": "parallel", "randomizers": JOINT["randomizers"], "weights": [0.5, 0.5]}
-TREE = {"name": "hierarchy", "domain": 16, "eps0": 1.0, "branching": 4, "base": "oue"}
-PCKV = {"name": "pckv-grr", "domain": 8, "s": 2, "eps0": 1.0, "padding": False}
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "good", "bad"),
-    [
-        (PCKV, (0, 1, 2), (1.0, True, 7, (0,))),
-        (TREE, (0, 15, 3), ((0, 1), 16, -1, 2.0)),
-        (JOINT, ((0, 0), (1, 1), (0, 1)), (5, (0,), (0, 1, 1), (0, (1, 2)), "01")),
-        (PARALLEL, ((0, 0), (1, 1), (0, 1)), (5, (0,), (0, 1, 1))),
-    ],
-)
-def test_what_is_no_input_is_refused(mechanism, good, bad):
-    x0, x1, x2 = good
-    asked = {"analysis": "dataset", "n": 5, "epsilon": 0.1, "rel": 1e-3}
-    assert log_delta(mechanism, x0=x0, x1=x1, x2=x2, **asked)[1] < 0.0
-    for other in bad:
-        for inputs in ((other, x1, x2), (x0, x1, other)):
-            given = dict(zip(("x0", "x1", "x2"), inputs, strict=True))
-            with pytest.raises(ParameterError, match="wanted"):
-                log_delta(mechanism, **given, **asked)
-
-
 # ------------------------------------------------------------------------- what is too much work
-
-
-def test_pairs_of_many_rows_and_labels_of_many_parts_are_refused():
-    rows = [[0.5 + 0.001 * i, 0.5 - 0.001 * i] for i in range(65)]
-    with pytest.raises(NotCertified, match="4,160 ordered pairs"):
-        ordered_pairs({"name": "channel", "matrix": rows})
-    assert len(ordered_pairs({"name": "channel", "matrix": rows[:64]})) == 4_032
-    atom = (arb(1), arb(1), arb(1))
-    shares = [Fraction(1, 24)] * 24
-    with pytest.raises(NotCertified, match="side by side"):
-        next(joint.labels_side_by_side([[[atom], [atom], [atom]]] * 24, shares))
-    third = [Fraction(1, 3)] * 3
-    assert len(list(joint.labels_side_by_side([[[atom], [atom]]] * 3, third))) == 8

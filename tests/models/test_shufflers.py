@@ -9,7 +9,6 @@ import pytest
 import shuffledp as sd
 from adversary.neighbours import powers
 from models import exact
-from shuffledp.errors import ParameterError
 from shuffledp.neighbours import OR_ABSENT, together
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
@@ -245,16 +244,6 @@ def test_users_of_different_shards():
 # -------------------------------------------------------------------- words, values, bad input
 
 
-def test_delta_of_the_eps_that_is_claimed_is_no_more_than_the_target():
-    for changed, distance in ((1, 1e-6), (2, 1e-6)):
-        shuffler = sd.Shuffler(distance=distance)
-        acc = sd.shuffle(sd.KRR(k=4, eps0=2.0), 2_000, shuffler=shuffler, changed=changed)
-        bound = acc.epsilon(delta=1e-5)
-        assert acc.delta(epsilon=bound.upper).upper <= 1e-5
-        assert acc.delta(epsilon=bound.lower).upper >= 1e-5
-        assert bound.upper <= 1.05 * bound.lower
-
-
 def test_orders_of_other_shards_may_tell_of_a_message():
     """Each of the other shards sorts with probability gamma where the victim's report is a 1."""
     gamma, shards, e0 = 1e-3, 200, 2.0
@@ -276,35 +265,6 @@ def test_rounds_that_may_be_linked_are_refused(shuffler):
     acc = sd.shuffle(sd.KRR(k=4, eps0=1.0), 500, shuffler=shuffler)
     with pytest.raises(sd.NotCertified, match="rounds = 4: wanted 1"):
         acc.compose(rounds=4)
-
-
-@pytest.mark.parametrize(
-    ("shuffler", "changed"),
-    [(sd.Shuffler(distance=1e-9), 1), (sd.Shuffler(dummies=3), 1), (sd.Shuffler(), 2)],
-)
-def test_what_is_proved_here_is_not_published(shuffler, changed):
-    with pytest.raises(sd.NotCertified, match="proved here"):
-        sd.shuffle(
-            sd.KRR(k=4, eps0=1.0), 500, shuffler=shuffler, changed=changed, trust="published"
-        )
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"distance": 1.0},
-        {"distance": -0.1},
-        {"distance": math.nan},
-        {"shards": 0},
-        {"shards": 2.5},
-        {"dummies": -1},
-        {"assignment": "open"},
-        {"fills": 1},
-    ],
-)
-def test_bad_shufflers_are_named(given):
-    with pytest.raises(ParameterError, match=next(iter(given))):
-        sd.Shuffler(**given)
 
 
 @pytest.mark.long

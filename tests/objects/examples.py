@@ -2,17 +2,9 @@
 
 import shuffledp as sd
 from catalogue import CATALOGUE
-from shuffledp.functions import exp
 from shuffledp.mechanism.base import mechanism_class
 from shuffledp.multimessage.base import protocol_names
 from shuffledp.randomizers.base import randomizer_names
-
-
-def logistic(y, x):
-    """Logistic noise of scale 1/4."""
-    u = exp(4.0 * (y - x))
-    return u / ((1 + u) * (1 + u))
-
 
 # The arguments of one of each.
 ARGUMENTS = {name: entry.arguments for name, entry in CATALOGUE.items()}
@@ -54,10 +46,6 @@ OTHERS = {
     "weights": ((0.5, 0.5),),
     "width": (0.25,),
 }
-# What another value of one field asks of another.
-WITH = {
-    ("channel", "normalize"): {"normalize": True, "matrix": ((3.0, 1.0), (1.0, 1.0))},
-}
 
 
 def class_of(name):
@@ -66,7 +54,6 @@ def class_of(name):
 
 
 NAMES = sorted((*randomizer_names(), *protocol_names()))
-DENSITY = sd.Density(pdf=logistic, outputs=(-4.0, 5.0))
 
 
 def example(name):

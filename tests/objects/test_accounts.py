@@ -1,6 +1,5 @@
 """What all accounts answer: one statement of it, kept by every kind."""
 
-import inspect
 import math
 
 import pytest
@@ -41,14 +40,6 @@ def test_the_contract(kind):
     ):
         with pytest.raises(sd.ParameterError, match=r"delta|epsilon"):
             ask()
-
-
-def test_it_is_stated_once():
-    for account in (*ACCOUNTS.values(), sd.SGD(n=9, noise=1.0, clip=1.0, epochs=1)):
-        for name in ("epsilon", "delta", "profile"):
-            method = getattr(type(account), name)
-            assert method is getattr(Accountant, name)
-            assert "Parameters\n" in inspect.getdoc(method)
 
 
 @pytest.mark.parametrize("kind", ["rounds", "sums", "crowd", "several"])

@@ -13,7 +13,7 @@ from shuffledp.mechanism.base import (
     mechanism_from_dict,
     mechanism_names,
 )
-from shuffledp.mechanism.parameters import follows, parameters_of, whole
+from shuffledp.mechanism.parameters import parameters_of
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 
@@ -96,13 +96,3 @@ def test_the_schema_allows_what_the_constructor_makes(name):
     for key, value in table.items():
         assert holds(value, case["properties"][key]), key
         assert key == "name" or case["properties"][key]["description"]
-
-
-def test_what_follows_is_worked_out_anew_and_what_is_given_is_kept():
-    one = sd.SubsetSelection(d=20, eps0=1.0)
-    other = sd.SubsetSelection(d=20, eps0=1.0, k=int(one.k))
-    assert one == other
-    assert follows(whole(), lambda m: 3).check("k", None, one) == 3
-    assert follows(whole(), lambda m: 3).check("k", 5, one) == 5
-    with pytest.raises(sd.ParameterError, match="k = 20"):
-        sd.SubsetSelection(d=20, eps0=1.0, k=20)

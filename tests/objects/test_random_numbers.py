@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import shuffledp as sd
 from objects.examples import ARGUMENTS, NAMES, class_of
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.multimessage import protocol_names
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
 
@@ -100,13 +99,6 @@ def test_variation_ratios(p, beta, q, n, delta, epsilon, inverse):
 @given(mechanisms(NAMES), users, deltas, epsilons, st.booleans())
 def test_all_mechanisms(mechanism, n, delta, epsilon, inverse):
     both(sd.shuffle(mechanism, n, rtol=1e-2), delta, epsilon, inverse=inverse)
-
-
-@pytest.mark.parametrize("name", protocol_names())
-def test_protocols_have_no_shuffle_index(name):
-    protocol = class_of(name)(**ARGUMENTS[name])
-    with pytest.raises(ParameterError, match="one message a user"):
-        sd.shuffle_index(protocol)
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-9])

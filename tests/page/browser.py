@@ -40,13 +40,3 @@ def chromium(profile, *, width=1200, height=1000, dark=False):
         yield driver
     finally:
         driver.quit()
-
-
-def whole_page(driver, path):
-    """A picture of the page from top to bottom."""
-    import base64
-
-    found = driver.execute_cdp_cmd(
-        "Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True}
-    )
-    Path(path).write_bytes(base64.b64decode(found["data"]))

@@ -72,24 +72,6 @@ def test_what_is_missing_odd_or_unknown_is_named():
         assert "\n" not in body["error"]
 
 
-def test_a_flag_is_set_or_not():
-    full = {"mechanism": "generic", "eps0": "1", **BASE}
-    assert question(full | {"adaptive": "0"}).asked.description["adaptive"] is False
-    assert question(full | {"adaptive": "1"}).asked.description["adaptive"] is True
-    with pytest.raises(sd.ParameterError, match="adaptive = 'maybe'"):
-        question(full | {"adaptive": "maybe"})
-
-
-def test_no_answer_is_a_line_too():
-    full = {"mechanism": "k-rr", "k": "4", "eps0": "1", **BASE}
-    found = reply("epsilon", full | {"analysis": "clone", "rounds": "2"})
-    assert found[0] == 400
-    assert found[1]["error"].startswith("analysis = 'clone': wanted none with rounds")
-    found = reply("epsilon", full | {"n": "0"})
-    assert found[0] == 400
-    assert found[1]["error"].startswith("n = 0")
-
-
 def test_sums_are_what_the_command_line_says():
     full = {"mechanism": "rappor", "d": "8", "eps0": "2", "n": "40", "delta": "1e-3"}
     summed = full | {"view": "sums", "relation": "replace-special"}
@@ -116,13 +98,3 @@ def test_noise_on_sums_is_what_the_command_line_says():
     written = parse(tomllib.loads(toml), where="page")
     assert written.added is not None
     assert written.added.model_dump() == noise.to_dict()
-
-
-def test_a_curve_of_sums_is_of_sums():
-    full = {"mechanism": "binary-rr", "eps0": "2", "n": "30", "delta": "1e-3", "view": "sums"}
-    rows = reply("curve", full | {"points": "3"})[1]["rows"]
-    for row in rows:
-        exact = sd.shuffle(sd.BinaryRR(eps0=2.0), row["n"], view="sums").epsilon(delta=1e-3)
-        assert row["lower"] <= exact.upper
-        assert exact.lower <= row["upper"]
-    assert [row["n"] for row in rows][-1] == 3_000

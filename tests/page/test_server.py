@@ -9,16 +9,12 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 from click.testing import CliRunner
 
-import shuffledp as sd
-from shuffledp.bound import outward
 from shuffledp.cli import main
-from shuffledp.page.desk import LIMITS
 from shuffledp.page.server import PageServer
 
 KRR = {"mechanism": "k-rr", "k": "10", "eps0": "4", "n": "1e4", "delta": "1e-6"}
@@ -86,23 +82,6 @@ def test_an_answer_is_what_the_command_line_prints(server, fields):
     assert printed.exit_code == 0, printed.output
     assert printed.stdout == body["text"] + "\n"
     assert body["text"].startswith(f"{body['lower']} <= eps <= {body['upper']} nats ")
-
-
-def test_the_curve_has_the_library_s_ends(server):
-    fields = {"mechanism": "binary-rr", "eps0": "4", "n": "1e4", "delta": "1e-6", "points": "3"}
-    status, body = ask(server, "curve", fields)
-    assert status == 200, body
-    assert [row["n"] for row in body["rows"]] == [100, 10_000, 1_000_000]
-    for row in body["rows"]:
-        bound = sd.shuffle(sd.BinaryRR(eps0=4.0), n=row["n"]).epsilon(delta=1e-6)
-        assert (row["lower"], row["upper"]) == (bound.lower, bound.upper)
-        assert row["lower_text"] == outward(bound.lower, up=False, digits=4)
-        assert row["upper_text"] == outward(bound.upper, up=True, digits=4)
-    # One user is not hidden by anybody, and there are no fewer.
-    status, body = ask(server, "curve", fields | {"n": "1", "points": "2"})
-    assert status == 200
-    assert body["rows"][0]["n"] == 1
-    assert float(body["rows"][0]["upper_text"]) <= 4.0
 
 
 def test_the_deployment_file_is_one_that_account_takes(server, tmp_path):
@@ -184,13 +163,6 @@ def test_other_hosts_and_origins_are_refused(server, headers, path):
     assert "Access-Control-Allow-Origin" not in reply.headers
 
 
-def test_another_site_may_link_to_the_page_and_ask_nothing(server):
-    for site in ("cross-site", "same-site"):
-        assert get(server, "/", **{"Sec-Fetch-Site": site})[0] == 200
-        for path in ("/api/mechanisms", f"/api/epsilon?{urlencode(KRR)}", "/page.js"):
-            assert get(server, path, **{"Sec-Fetch-Site": site})[0] == 403
-
-
 def test_every_reply_carries_the_policy(server):
     for path, status in (("/", 200), ("/page.js", 200), ("/api/mechanisms", 200), ("/x", 404)):
         found, reply, _ = get(server, path)
@@ -244,12 +216,6 @@ def test_what_takes_too_long_is_ended_and_said(server, monkeypatch):
     assert ask(server, "deployment", KRR)[0] == 200
 
 
-def test_the_docs_name_the_limits():
-    page = Path(__file__).parents[2].joinpath("docs", "howto-data.md").read_text(encoding="utf-8")
-    words = "({epsilon:g} s for eps, {curve:g} s for a curve, {compare:g} s for a comparison"
-    assert words.format(**LIMITS) in page
-
-
 # ------------------------------------------------------------------------------------ bad requests
 
 
@@ -280,11 +246,3 @@ def test_the_command_says_where_it_is_and_ends_with_its_processes():
             started.kill()
     assert started.returncode == 130
     assert rest == "shuffledp: interrupted\n"
-
-
-def test_a_port_that_is_taken_or_none_is_refused(server):
-    for port in (str(server.port), "-1", "65536", "2.5", "x"):
-        found = CliRunner().invoke(main, ["page", "--port", port])
-        assert found.exit_code == 2
-        assert found.stderr.startswith(f"shuffledp: port = {port}" if port != "x" else "shuffledp:")
-        assert found.stderr.count("\n") == 1

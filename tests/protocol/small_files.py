@@ -1,12 +1,6 @@
 """Small files that several tests of files write and read."""
 
-import shuffledp as sd
 from shuffledp.protocol.engines import Settings
-
-# eps0 = 300: reports are the values, so that sums are counts.
-CLEAR = sd.KRR(k=4, eps0=300.0)
-
-DOMAIN = ("a", "b", "c", "d")
 
 
 def values_of(engine, *names):

@@ -1,17 +1,12 @@
 """Reports outside the message space: left out one by one, in linear time, on every mechanism."""
 
-import json
-
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.protocol import read_reports, write_reports
-from shuffledp.randomizers.values import RefusedRows
 
 N = 3000
 
@@ -97,64 +92,6 @@ def test_what_is_left_is_what_the_good_ones_say(name, tmp_path):
     good = mechanism.aggregate(reports[~bad])
     assert found.outcome.count == good.count == len(reports) - bad.sum()
     assert np.allclose(np.ravel(found.outcome.aggregate().sums), np.ravel(good.sums), rtol=1e-12)
-
-
-def test_a_part_of_a_drawn_mechanism_says_whose_report_it_is(tmp_path):
-    """Reports of part 0 alone are looked at by it; the row that is refused is one of all rows."""
-    mechanism = sd.Parallel([sd.KRR(k=5, eps0=1.0), sd.KRR(k=3, eps0=1.0)], weights=[0.5, 0.5])
-    reports = mechanism.simulate(BOTH, seed=2)
-    spoilt = _field("part1")(reports, slice(0, None, 3))
-    mine = reports["choice"] == 1
-    mine[np.arange(N) % 3 != 0] = False
-    with pytest.raises(RefusedRows) as caught:
-        mechanism.aggregate(spoilt)
-    assert np.array_equal(caught.value.rows, mine)
-    write_reports(tmp_path / "r.parquet", iter([spoilt]), mechanism, None)
-    found = read_reports(tmp_path / "r.parquet")
-    good = mechanism.aggregate(reports[~mine])
-    assert found.refused == mine.sum() > 100
-    assert np.array_equal(found.outcome.aggregate().sums, good.sums)
-
-
-RR = {"name": "k-rr", "k": 2, "eps0": 1.0}
-TWO = {"name": "joint", "randomizers": [RR, RR]}
-NOISE = {"name": "laplace", "eps0": 1.0}
-X = {"column": "x"}
-
-
-@pytest.mark.parametrize(
-    ("about", "word"),
-    [
-        ({"data": {**X, "domain": "ab"}}, "= 'ab': wanted a list"),
-        ({"data": {**X, "domain": ["a"]}}, "wanted 2 to"),
-        ({"data": {**X, "domain": ["a", "b", "c"]}}, "wanted 2 for this k-rr"),
-        ({"data": {**X, "domain": [["a"], {"b": 1}]}}, "wanted a text in quotes"),
-        ({"data": 5}, "wanted a table"),
-        ({"data": {}}, "column is missing"),
-        ({"data": {"columns": 5}}, "columns = 5: wanted a list"),
-        ({"randomizer": TWO, "data": {"columns": [X]}}, "2 columns for this joint"),
-        ({"randomizer": TWO, "data": {"columns": [X, X]}}, "wanted every column once"),
-        ({"data": {**X, "alphabet": "ab"}}, "length = 0: wanted a whole number"),
-        ({"data": {**X, "alphabet": 5, "length": 2}}, "alphabet = 5: wanted a text"),
-        ({"data": {**X, "hashed": "yes"}}, "hashed = 'yes': wanted true or false"),
-        ({"users": 0}, "users = 0"),
-        ({"randomizer": 5}, "randomizer = 5: wanted a table"),
-        ({"randomizer": NOISE, "data": {**X, "domain": [0, 1]}}, "wanted no domain"),
-        ({"randomizer": {"name": "channel", "matrix": [[10**400, 0], [0, 1]]}}, "matrix = [["),
-    ],
-)
-def test_metadata_of_something_else_is_one_line(tmp_path, capsys, about, word):
-    about = {"randomizer": RR} | about
-    kind = pa.field("report", pa.uint8())
-    schema = pa.schema([kind], metadata={b"shuffledp": json.dumps(about).encode()})
-    table = pa.Table.from_arrays([pa.array([0, 1, 1], type=pa.uint8())], schema=schema)
-    pq.write_table(table, tmp_path / "r.parquet")
-    with pytest.raises(SystemExit) as stop:
-        main.main(["run", "--from-reports", str(tmp_path / "r.parquet")])
-    assert stop.value.code == 2
-    found = capsys.readouterr().err
-    assert found.count("\n") == 1
-    assert word in found
 
 
 @pytest.mark.parametrize(

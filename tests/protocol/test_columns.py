@@ -104,39 +104,6 @@ def test_values_are_read_as_what_is_wanted():
     assert numbers.encode(pa.array(days[:1]), since).values.tolist() == [19_753 * 86_400.0]
 
 
-NOON = dt.datetime.fromisoformat("2024-01-31T12:30:05.250000")
-
-
-@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Kolkata"])
-def test_times_are_numbers_and_text(unit, zone):
-    """The same moment in every unit: seconds since 1970, and what the zone's clock shows."""
-    rows = pa.array([NOON, None]).cast(pa.timestamp(unit, tz=zone), safe=False)
-    seconds = NOON.replace(tzinfo=dt.timezone.utc).timestamp() - 0.25 * (unit == "s")
-    mechanism = sd.Laplace(eps0=1.0, low=0.0, high=2.0**31)
-    found = Column(name="x", nulls="drop").encode(rows, mechanism)
-    assert found.values.tolist() == [seconds]
-    assert found.nulls == 1
-    shown = "2024-01-31T18:00:05" if zone == "Asia/Kolkata" else "2024-01-31T12:30:05"
-    text = Column(name="x", domain=("a", shown, "b"), nulls="drop")
-    assert text.encode(rows, THREE).values.tolist() == [1]
-
-
-@pytest.mark.parametrize(
-    ("rows", "settings", "word"),
-    [
-        (pa.array([1.5]), {"domain": ("a", "b", "c")}, "more than one way"),
-        (pa.array([dt.time(12)]), {"domain": ("a", "b", "c")}, "more than one way"),
-        (pa.array([dt.time(12)]), {"domain": (1, 2, 3)}, "wanted numbers"),
-        (pa.array([[1], [2]]), {"domain": ("1", "2", "3")}, "list"),
-        (pa.array(["ten"]), {}, "public list of items"),
-    ],
-)
-def test_what_cannot_be_read(rows, settings, word):
-    with pytest.raises(ParameterError, match=word):
-        Column(name="x", **settings).encode(rows, THREE)
-
-
 @pytest.mark.parametrize(
     ("settings", "word"),
     [

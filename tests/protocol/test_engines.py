@@ -2,8 +2,6 @@
 
 import dataclasses
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -190,18 +188,6 @@ def test_files_that_cannot_be_read(name, content, word, tmp_path):
         DuckEngine(path).run(job, Settings())
 
 
-def test_mixed_types_and_missing_columns(tmp_path):
-    path = tmp_path / "mixed.csv"
-    path.write_text("x\n1\nmany\n3\n", encoding="utf-8")
-    job = Job(MECHANISMS[0].to_dict(), Column(name="x"))
-    with pytest.raises(ParameterError, match=r"column .x., row 2: wanted a whole number"):
-        DuckEngine(path).run(job, Settings())
-    other = Job(MECHANISMS[0].to_dict(), Column(name='y"; DROP TABLE x'))
-    for engine in (DuckEngine(path), ArrayEngine({"x": [1]})):
-        with pytest.raises(ParameterError, match="column = 'y"):
-            engine.run(other, Settings())
-
-
 # ---------------------------------------------------------------------------- report files
 
 
@@ -247,49 +233,6 @@ def test_arrow_and_back():
 
 
 # --------------------------------------------------------------------------- larger than memory
-
-
-def resident(code):
-    """Most megabytes that a process of its own has held.
-
-    Of this program alone: what getrusage says goes on through exec, so begins with pytest's own.
-    """
-    code += """
-lines = open("/proc/self/status").read().splitlines()
-print(next(int(line.split()[1]) >> 10 for line in lines if line.startswith("VmHWM:")))
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return int(done.stdout)
-
-
-def whole_numbers(path, rows, size):
-    """A Parquet file of so many rows, made of the same ones again, in row groups of ``size``."""
-    table = pa.table({"x": np.random.default_rng(0).integers(0, 50, size)})
-    with pq.ParquetWriter(path, table.schema) as writer:
-        for _ in range(rows // size):
-            writer.write_table(table)
-    return path
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("memory", [128_000_000, 512 << 20])
-def test_memory_at_ten_and_a_hundred_million_rows(memory, tmp_path):
-    """The same within a tenth: nothing grows with the rows."""
-    found = []
-    for rows in (10**7, 10**8):
-        path = whole_numbers(tmp_path / "x.parquet", rows, 10**6)
-        found.append(
-            resident(f"""
-import shuffledp as sd
-from shuffledp.protocol import Column, Job
-from shuffledp.protocol.engines import DuckEngine, Settings
-job = Job(sd.KRR(k=50, eps0=4.0).to_dict(), Column(name="x"))
-settings = Settings(memory={memory})
-assert DuckEngine({str(path)!r}).run(job, settings).aggregate().count == {rows}
-""")
-        )
-    assert 1 / 1.1 < found[1] / found[0] < 1.1, found
-    assert found[1] << 20 < memory + (300 << 20)
 
 
 def test_of_every_user_the_first_row_is_used():

@@ -1,7 +1,6 @@
 """Files: a path is a path; CSV in every spelling; 1,000 fuzzed files: one line or the truth."""
 
 import gzip
-import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -58,20 +57,6 @@ def test_folders_and_patterns_where_they_are_asked_for(tmp_path):
         DuckEngine(tmp_path / "in")
     with pytest.raises(ParameterError, match="not an ordinary file"):
         DuckEngine("/dev/null")
-
-
-@pytest.mark.parametrize("names", [("x", "X"), ("X", "x"), ("Ä", "x", "ä")])
-def test_names_that_differ_in_case(names, tmp_path):
-    """To DuckDB they are one, and the first column would be read for each."""
-    columns = {name: [f"{place} {name}"] for place, name in enumerate(names)}
-    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
-    written(tmp_path / "x.csv", ",".join(names) + "\n" + ",".join(v[0] for v in columns.values()))
-    written(tmp_path / "x.jsonl", json.dumps({name: v[0] for name, v in columns.items()}))
-    for ending in ("parquet", "csv", "jsonl"):
-        for name, value in columns.items():
-            assert values_of(DuckEngine(tmp_path / f"x.{ending}"), name) == value
-    with pytest.raises(ParameterError, match="column = 'Y'"):
-        values_of(DuckEngine(tmp_path / "x.parquet"), "Y")
 
 
 # ---------------------------------------------------------------------------------------- CSV

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import math
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +12,7 @@ from click.testing import CliRunner
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.errors import ParameterError
-from shuffledp.protocol import Column, Job, Record, hash_of
+from shuffledp.protocol import Column, Job, Record
 
 HEAD = """
 title = "Questions"
@@ -237,21 +236,3 @@ def test_values_stay_in_their_rows():
     assert (left.nulls, left.users) == (2, 2)
     with pytest.raises(ParameterError, match="column 'y', row 2: wanted a value"):
         Job(joint.to_dict(), record).reports(rows.slice(0, 3), 0)
-
-
-def test_a_row_is_left_out_once():
-    """Missing in one column and outside the domain of another: it counts as missing."""
-    joint = sd.Joint((sd.KRR(k=2, eps0=1.0), sd.KRR(k=2, eps0=1.0)))
-    columns = [Column(name=n, domain=("a", "b"), nulls="drop", outside="drop") for n in "xy"]
-    rows = pa.StructArray.from_arrays(
-        [pa.array(["a", None, "z", "b"]), pa.array(["z", "z", None, "a"])], names=["x", "y"]
-    )
-    _, left = Job(joint.to_dict(), Record(columns)).reports(rows, 0)
-    assert (left.nulls, left.outside, left.users) == (2, 1, 1)
-
-
-def test_hashes_are_uniform_and_fixed():
-    found = hash_of([f"item {i}" for i in range(20_000)], 16)
-    counts = np.bincount(found, minlength=16)
-    assert np.abs(counts - 1250).max() < 5 * math.sqrt(1250)
-    assert hash_of(["tea", "Tea"], 10**9).tolist() == [447_897_549, 707_071_425]

@@ -82,32 +82,6 @@ def frame(spark, table, tmp_path_factory):
     return spark.read.parquet(str(path))
 
 
-def test_rows_left_out_and_bad_columns(spark, tmp_path):
-    frame = spark.createDataFrame([(0,), (None,), (9,), (3,)], "x long")
-    job = Job(KRR.to_dict(), Column(name="x", nulls="drop", outside="drop"))
-    found = SparkEngine(frame, materialized=str(tmp_path / "m")).run(job, Settings())
-    assert (found.count, found.nulls, found.outside) == (2, 1, 1)
-    other = Job(KRR.to_dict(), Column(name="y"))
-    with pytest.raises(ParameterError, match="column = 'y'"):
-        SparkEngine(frame, materialized=str(tmp_path / "n")).run(other, Settings())
-
-
-@pytest.mark.parametrize("seed", [None, 7])
-def test_what_a_worker_refuses_is_a_parameter_error(seed, spark, tmp_path):
-    frame = spark.createDataFrame([("a",), ("HIV-positive Jane Doe",)], "x string")
-    column = Column(name="x", domain=tuple("abcdefg"))
-    job = Job(KRR.to_dict(), column, seed)
-    with pytest.raises(ParameterError, match=r"^column 'x', a row: wanted an item") as refused:
-        SparkEngine(frame, materialized=str(tmp_path / "m")).run(job, Settings())
-    assert "Jane" not in str(refused.value)
-    assert "\n" not in str(refused.value)
-    other = Column(name="x")
-    with pytest.raises(ParameterError, match="public list of items"):
-        SparkEngine(frame, materialized=str(tmp_path / "n")).run(
-            Job(KRR.to_dict(), other, seed), Settings()
-        )
-
-
 def test_no_order_of_the_users_stays(spark, tmp_path):
     """eps0 = 300: reports are the values, which rise. The table that they were in is gone."""
     rows = 30_000
@@ -161,17 +135,6 @@ def test_a_failed_task_counts_once(name, kept, spark, frame, tmp_path):
     assert not kept or pq.read_metadata(settings.reports).num_rows == found.count
     assert found.users + found.outside == ROWS
     assert found.count == found.users * (2 if name == "pure-dump" else 1)
-
-
-def test_what_a_killed_run_left_is_said(spark, tmp_path):
-    """Spark appends nothing to a table that is there."""
-    (tmp_path / "m" / "reports").mkdir(parents=True)
-    frame = spark.createDataFrame([(0,), (1,)], "x long")
-    job = Job(KRR.to_dict(), Column(name="x"))
-    engine = SparkEngine(frame, materialized=str(tmp_path / "m"))
-    with pytest.raises(ParameterError, match=r"reports.* already exists") as refused:
-        engine.run(job, Settings(reports=tmp_path / "r.parquet"))
-    assert "\n" not in str(refused.value)
 
 
 # ------------------------------------------------------- reports of several parts, several a user

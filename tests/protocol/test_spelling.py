@@ -101,28 +101,3 @@ def test_the_most_frequent_are_found(place):
     (place / "r.parquet").unlink()
     assert call(*words).exit_code == 0
     assert list(place.glob("*.parquet")) == [place / "in.parquet"]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "word"),
-    [
-        ("domain = 512", "domain = 256", "olh with eps0 = 5 and domain 512, 1024"),
-        ("weights = [0.5, 0.5]", "weights = [0.9, 0.1]", "equal weights"),
-        ("length = 2", "length = 20", "length"),
-        ("length = 2", "length = 2\nhashed = true", "hashed"),
-        ('alphabet = "ABC', 'alphabet = "ABBC', "every letter once"),
-        ('alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"', "", "an alphabet too"),
-        ('outside = "drop"', "", "column 'code', row 11: wanted 1 to 2 letters"),
-        ('nulls = "drop"', "", "column 'code', row 1: wanted a value in every row (10"),
-        ("length = 2", "length = 2\nmoments = 2", "nothing but top"),
-    ],
-)
-def test_bad_deployments(place, old, new, word):
-    assert old in TEXT
-    (place / "d.toml").write_text(TEXT.replace(old, new), encoding="utf-8")
-    before = sorted(place.iterdir())
-    done = call("run", place / "d.toml", "--input", place / "in.parquet", "--output",
-                place / "e.csv")  # fmt: skip
-    assert done.exit_code == 2
-    assert word in done.output
-    assert sorted(place.iterdir()) == before

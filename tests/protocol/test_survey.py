@@ -12,7 +12,6 @@ import pytest
 from matplotlib import pyplot as plt
 
 import shuffledp as sd
-from shuffledp.deployment import load
 from shuffledp.deployment import plan as planning
 from shuffledp.surveys import Survey
 
@@ -57,17 +56,6 @@ def test_what_is_shown_is_rounded_outward(found):
     assert found.bound.upper <= short < found.bound.upper * 1.001
 
 
-def test_saved_and_read_again(found, tmp_path):
-    paths = found.save(tmp_path / "new")
-    names = ["survey.toml", "survey.csv.certificate.json", "survey.csv"]
-    assert [path.name for path in paths] == names
-    assert load(paths[0]).sha256 == found.certificate.deployment.sha256
-    (tmp_path / "file").write_text("")
-    with pytest.raises(sd.ParameterError, match="directory = "):
-        found.save(tmp_path / "file")
-    assert found.save(tmp_path / "new") == paths
-
-
 TABLES = {
     "pandas": lambda: pd.DataFrame({"page": VALUES, "junk": [object()] * 2000}),
     "categorical": lambda: pd.DataFrame({"page": pd.Categorical(VALUES)}),
@@ -100,21 +88,6 @@ def test_a_mean():
     assert list(axes.get_yticks()) == []  # one number lies along its own axis
     assert axes.get_xlabel() == "mean"
     plt.close("all")
-
-
-RANGES = [(20, 40), (30.5, 61), (-5, 20)]
-
-
-def test_ranges_of_numbers():
-    given = {"ranges": RANGES, "mechanisms": ["no tree, k-rr"], **TARGET}
-    found = sd.survey({"age": AGES}, "age", **given)
-    assert [row.item for row in found.rows] == ["[20, 40)", "[30.5, 61)", "[-5, 20)"]
-    for row, (low, high) in zip(found.rows, RANGES, strict=True):
-        truth = sum(low <= age < high for age in AGES) / len(AGES)
-        assert abs(row.estimate - truth) <= FAR * row.noise_error
-    assert found.deployment.startswith("# age: numbers of the pieces between -5.0, 20.0, 30.5, 40")
-    assert found.certificate.deployment.content.data.ranges == [[1, 3], [2, 4], [0, 1]]
-    assert "[30.5, 61)" in found.table
 
 
 COLUMNS = {
@@ -209,23 +182,6 @@ def test_one_clear_error(change, words):
         sd.survey(**{**given, **change})
     assert "\n" not in str(caught.value)
     assert "SECRET" not in str(caught.value)
-
-
-SEVERAL = [
-    ({"columns": {"page": COLUMNS["page"]}}, "names of two columns or more"),
-    ({"columns": {**COLUMNS, "age": 3}}, "column 'age' = 3: wanted a mapping"),
-    ({"columns": {**COLUMNS, "age": {"lo": 3}}}, "wanted a mapping with some of domain"),
-    ({"columns": {**COLUMNS, "age": {"share": 0}}}, "column 'age': share = 0: wanted"),
-    ({"epsilons": 0}, "wanted a mapping with some of domain"),
-    ({"epsilon": math.nan}, "epsilon = nan"),
-]
-
-
-@pytest.mark.parametrize(("change", "words"), SEVERAL, ids=range(len(SEVERAL)))
-def test_one_clear_error_of_several_columns(change, words):
-    given = {"data": {"page": VALUES, "age": AGES}, "columns": COLUMNS, **TARGET}
-    with pytest.raises(sd.ParameterError, match=re.escape(words)):
-        sd.survey_columns(**{**given, **change})
 
 
 def test_what_is_run_and_misses_the_target_is_not_released(monkeypatch):

@@ -1,6 +1,6 @@
 """One record a finite mechanism: its definition, and of which parameters laws and runs are tested.
 
-Laws, balls, samplers and estimators are compared with these definitions.
+Laws, balls and samplers are compared with these definitions.
 """
 
 import itertools
@@ -31,8 +31,6 @@ class Finite:
         A mechanism -> rows of what runs and every report in their order, as an array.
     sampled : sequence
         Mechanisms that are drawn from.
-    estimated : sequence of dict
-        Parameters but eps0 for which estimators are enumerated.
     """
 
     definition: Callable[..., list[list[Any]]]
@@ -40,7 +38,6 @@ class Finite:
     largest: float = math.inf
     runs: Callable[[Any], tuple[list[list[Any]], np.ndarray]] | None = None
     sampled: Sequence[Any] = ()
-    estimated: Sequence[dict[str, Any]] = ()
 
 
 def every_bit(d):
@@ -129,14 +126,12 @@ FINITE = {
         [{}],
         runs=numbered(definitions.binary_rr),
         sampled=[sd.BinaryRR(eps0=0.7)],
-        estimated=[{}],
     ),
     "blh": Finite(
         binary_hash,
         [{"domain": domain} for domain in (2, 3, 4)],
         runs=family,
         sampled=[sd.BLH(domain=2, eps0=1.0), sd.BLH(domain=100, eps0=1.0)],
-        estimated=[{"domain": 2}, {"domain": 9}],
     ),
     "extremal": Finite(
         definitions.extremal,
@@ -145,7 +140,6 @@ FINITE = {
         sampled=[
             sd.Extremal(pattern=pattern, eps0=1.5) for pattern in PATTERNS if pattern != SIDES
         ],
-        estimated=[{"pattern": pattern} for pattern in (TWO, TWO_MORE, FANO)],
     ),
     "hadamard-response": Finite(
         hadamard,
@@ -172,7 +166,6 @@ FINITE = {
             sd.KRR(k=300, eps0=4.0),
             sd.KRR(k=5, eps0=1e-4),
         ],
-        estimated=[{"k": 2}, {"k": 5}],
     ),
     "local-hash": Finite(
         definitions.local_hash,
@@ -182,7 +175,6 @@ FINITE = {
         ],
         runs=family,
         sampled=[sd.LocalHash(domain=5, l=6, eps0=2.0)],
-        estimated=[{"domain": 5, "l": 3}],
     ),
     "olh": Finite(
         optimal_hash,
@@ -196,7 +188,6 @@ FINITE = {
         [{"d": d} for d in (2, 3, 4, 5)],
         runs=in_bits(definitions.oue),
         sampled=[sd.OUE(d=2, eps0=0.5), sd.OUE(d=9, eps0=1.5)],
-        estimated=[{"d": 3}],
     ),
     "pi-rappor": Finite(
         definitions.affine,
@@ -208,7 +199,6 @@ FINITE = {
             sd.PIRAPPOR(domain=30, eps0=2.0),
             sd.PIRAPPOR(domain=7, q=5, eps0=1.0),
         ],
-        estimated=[{"domain": domain, "q": q} for domain, q in AFFINE[:6]],
     ),
     "projective-geometry": Finite(
         definitions.projective,
@@ -221,14 +211,12 @@ FINITE = {
             sd.ProjectiveGeometry(domain=50, eps0=2.0),
             sd.ProjectiveGeometry(domain=11, q=7, eps0=2.0),
         ],
-        estimated=[{"domain": domain, "q": q} for domain, q in PROJECTIVE],
     ),
     "rappor": Finite(
         definitions.rappor,
         [{"d": d} for d in (2, 3, 4, 5)],
         runs=in_bits(definitions.rappor),
         sampled=[sd.RAPPOR(d=4, eps0=2.0), sd.RAPPOR(d=9, eps0=1.0)],
-        estimated=[{"d": 2}, {"d": 9}],
     ),
     "subset": Finite(
         definitions.subset,
@@ -244,7 +232,6 @@ FINITE = {
             sd.SubsetSelection(d=7, k=4, eps0=0.5),
             sd.SubsetSelection(d=9, eps0=4.0),
         ],
-        estimated=[{"d": 2}, {"d": 6, "k": 3}, {"d": 5, "k": 4}, {"d": 7}],
     ),
 }
 

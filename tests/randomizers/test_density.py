@@ -1,7 +1,6 @@
 """A density given as a function: masses and ratios against closed forms, sampler, estimator."""
 
 import itertools
-import math
 
 import pytest
 from flint import arb
@@ -11,7 +10,7 @@ import shuffledp as sd
 from enumerated import ball
 from shuffledp.arithmetic.balls import arb_series, ctx
 from shuffledp.ball.given import tabulate
-from shuffledp.functions import absolute, exp, log, maximum, minimum, sqrt, where
+from shuffledp.functions import absolute, exp, log, maximum, where
 from shuffledp.laws import pairs
 from shuffledp.propose.profile import Profile
 
@@ -138,31 +137,6 @@ def test_bounds_are_those_of_laplace_noise(n):
             assert one.low <= two.high + 1e-9
             assert two.low <= one.high + 1e-9
             assert one.width < 0.2 or one.high < -30.0
-
-
-def test_local_guarantee():
-    assert density("laplace").eps0 == pytest.approx(4.0, rel=1e-3)
-    assert density("laplace").eps0 >= 4.0 - 1e-9
-    assert density("steps").eps0 == pytest.approx(math.log(2.5), rel=1e-6)
-    assert density("triangle").eps0 == math.inf
-
-
-def test_functions_of_numbers_and_of_series():
-    """Values at numbers, and enclosures on intervals with a kink or a jump inside."""
-    assert exp(0.0) == sqrt(1.0) == absolute(-1.0) == 1.0
-    assert (log(1.0), maximum(1.0, 2.0), minimum(1.0, 2.0), where(-1.0, 3.0, 4.0)) == (0, 2, 1, 4)
-    y = arb_series([arb(0.1, 0.3), 1], prec=4)
-    for function, values in (
-        (absolute(y), (0.0, 0.4)),
-        (maximum(y, 0.05), (0.05, 0.4)),
-        (minimum(y, 0.05), (-0.2, 0.05)),
-        (where(y, 2.0, y), (-0.2, 2.0)),
-    ):
-        assert all(function[0].contains(arb(v)) for v in values)
-    assert absolute(y)[1].contains(arb(1))
-    assert absolute(y)[1].contains(arb(-1))
-    assert not where(y, 2.0, 1.0)[1].is_finite()
-    assert not absolute(y)[2].is_finite()
 
 
 @pytest.mark.parametrize(

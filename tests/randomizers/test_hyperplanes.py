@@ -1,7 +1,6 @@
 """PI-RAPPOR and projective geometry beyond what all finite mechanisms are tested for."""
 
 import itertools
-import math
 from collections import Counter
 from fractions import Fraction
 
@@ -157,27 +156,3 @@ def test_what_is_drawn_has_the_law_declared(kind, domain, q):
         drawn = Counter(numbered(made._own_reports(np.full(hit, x), EveryDraw())))
         law = [uniform / outputs + (1 - uniform) * Fraction(drawn[y], hit) for y in range(outputs)]
         assert law == row
-
-
-def test_default_fields_are_near_the_growth_and_have_the_least_variance():
-    for kind in KINDS:
-        for eps0 in (1e-3, 0.2, 1.0, 2.0, 3.7):
-            chosen = kind(domain=1000, eps0=eps0)
-            assert chosen.q in hyperplanes.primes_beside(math.exp(eps0) + 1.0)
-            if eps0 > 1e-100:
-                best = min(
-                    kind(domain=1000, eps0=eps0, q=q).variance()
-                    for q in hyperplanes.primes_beside(math.exp(eps0) + 1.0)
-                )
-                assert chosen.variance() == best
-    # Just below a prime the next one above is better: 2.9^2 > (3 - 1)(5 - 1), 4.95^2 > 4 6.
-    assert sd.PIRAPPOR(domain=1000, eps0=math.log(2.9)).q == 5
-    assert sd.PIRAPPOR(domain=1000, eps0=math.log(4.95)).q == 7
-    assert sd.PIRAPPOR(domain=1000, eps0=math.log(4.8)).q == 5
-    # Where e^eps0 leaves the domain behind, k-RR on a line is better, and has the same law.
-    line = sd.ProjectiveGeometry(domain=30, eps0=8.0)
-    assert line.q == 29
-    response = sd.KRR(k=30, eps0=8.0)
-    assert line.variance(0.1) == pytest.approx(response.variance(0.1), rel=1e-13)
-    assert line.message_bits == response.message_bits
-    assert sd.ProjectiveGeometry(domain=30, eps0=300.0).q == 29

@@ -53,12 +53,6 @@ def test_one_report_as_it_is_run(scale, distance):
     assert claimed <= arb(1.0 + 1e-12) * (ball(distance) + room) / ball(scale)
 
 
-def test_the_distance_alone_is_no_bound_of_what_is_run():
-    randomizer = sd.MetricLaplace(scale=0.01, distance=1e-18)
-    with ctx.workprec(400):
-        assert local_loss(randomizer, Fraction(0), Fraction(1e-18)) > ball(1e-18) / ball(0.01)
-
-
 class OneCoin:
     """The same uniform number for everybody: the coupling of the proof."""
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.randomizers.values import blocks, real_values, whole_values
+from shuffledp.randomizers.values import whole_values
 
 GOOD = [
     [3, 0, 4],
@@ -68,45 +68,3 @@ def test_whole_values_refused(values, message):
     assert "values" in str(caught.value)
     if "shape" not in message:
         assert "wanted a whole number from 0 to 4" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([0.5, 1.5], "values[1] = 1.5"),
-        ([0.5, float("nan")], "values[1] = nan"),
-        ([0.5, None], "values[1] = None"),
-        ([False], "values[0] = False"),
-        (["0.5"], "values[0] = '0.5'"),
-        (np.array([0.0, -1e-300]), "values[1] = -1e-300"),
-    ],
-)
-def test_real_values_refused(values, message):
-    with pytest.raises(sd.ParameterError) as caught:
-        real_values(values, 0.0, 1.0)
-    assert message in str(caught.value)
-
-
-def test_real_values_accepted():
-    assert real_values([0, 1.0, 0.25], 0.0, 1.0).tolist() == [0.0, 1.0, 0.25]
-    assert real_values(np.array([2, 3]), 2.0, 3.0, end_points=True).tolist() == [2.0, 3.0]
-    with pytest.raises(sd.ParameterError, match=r"values\[1\] = 2.5: wanted 2 or 3"):
-        real_values([2.0, 2.5], 2.0, 3.0, end_points=True)
-
-
-def test_no_values_no_reports():
-    assert sd.KRR(k=300, eps0=1.0).randomize([]).dtype == np.uint16
-    assert sd.KRR(k=300, eps0=1.0).randomize(np.array([])).size == 0
-
-
-@pytest.mark.parametrize(
-    ("users", "width"), [(0, 1), (1, 1), (200_000, 1), (1000, 10**6), (7, 10**9)]
-)
-def test_blocks_cover_all_users_once(users, width):
-    found = [i for block in blocks(users, width) for i in range(users)[block]]
-    assert found == list(range(users))
-
-
-def test_reports_are_of_the_smallest_type():
-    for k, kind in ((2, np.uint8), (256, np.uint8), (257, np.uint16), (65537, np.uint32)):
-        assert sd.KRR(k=k, eps0=1.0).randomize([0]).dtype == kind

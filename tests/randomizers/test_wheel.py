@@ -14,7 +14,6 @@ from randomizers.checks import (
     assert_private,
     rational_exponential,
 )
-from randomizers.sources import LEAST_P_VALUE, fits
 from shuffledp.randomizers import sets
 
 # Points of the circle, points of an arc, items of a user, items in all.
@@ -147,39 +146,3 @@ def test_envelope_dominates_every_pair(circle, points, arc, s, items, eps0):
         exact = [blanket_bound(law, *pair, n, alpha) for pair in pairs]
         assert max(exact) <= bound + 1e-7
         assert max(exact) >= 0.4 * bound
-
-
-@pytest.mark.parametrize(
-    ("points", "arc", "s", "items"), [(7, 2, 2, 4), (5, 1, 3, 6), (5, 2, 1, 3)]
-)
-def test_sampler_on_a_small_circle(circle, points, arc, s, items):
-    """All places of the own arcs, seen from the point, and those of another item."""
-    circle(points)
-    eps0 = 1.1
-    randomizer = make(points, arc, s, items, eps0)
-    held = list(range(s))
-    reports = randomizer.simulate(np.tile(held, (60_000, 1)), seed=9).astype(np.int64)
-    hashes, point = reports[:, :-1], reports[:, -1]
-    places = [
-        (sets.polynomial(hashes, np.full(len(point), x)) - point) % points for x in (*held, s)
-    ]
-    code = sum(v * points**i for i, v in enumerate(places))
-    grow = math.exp(eps0)
-    truth = []
-    for cell in range(points ** (s + 1)):
-        own = [cell // points**i % points for i in range(s)]
-        truth.append(float(density(own, 0, points, arc, grow)) / points ** (s + 1))
-    seen = np.bincount(code, minlength=points ** (s + 1))
-    assert fits(seen, truth) > LEAST_P_VALUE
-    assert fits(seen, np.ones(len(truth))) < LEAST_P_VALUE
-
-
-@pytest.mark.parametrize("s", [1, 4, 20])
-@pytest.mark.parametrize("eps0", [0.5, 3.0, 8.0])
-def test_default_arc_is_about_the_best(s, eps0):
-    best = sd.Wheel(domain=1000, s=s, eps0=eps0).variance()
-    p = 1 / (2 * s - 1 + s * math.exp(eps0))
-    for factor in np.geomspace(0.05, 20, 60):
-        if factor * p * s < 0.999:
-            other = sd.Wheel(domain=1000, s=s, eps0=eps0, p=float(factor * p)).variance()
-            assert best <= other * 1.03

@@ -116,21 +116,6 @@ def corners_are_bracketed(case):
     assert found.low <= exact <= found.high or exact == -math.inf
 
 
-@pytest.mark.many(8)
-@pytest.mark.parametrize("corner", [0.01, 0.03, 0.2])
-@pytest.mark.parametrize("steep", [0.3, 4.0])
-@pytest.mark.parametrize("order", [1.01, 2.0, 8.0])
-def test_a_corner_next_to_the_axis(corner, steep, order):
-    """Much of h goes before the first point: nothing continues a chord from the left there."""
-    mpmath.mp.dps = 50
-    p, q = laws([corner, 1.0, -1.0], [steep * 0.1 / corner, 0.1, 1.0])
-    exact = exact_log_excess(p, q, order)
-    # An estimate that knows of no fall puts the first point far out.
-    for lie in (0.0, -1.0):
-        found = log_excess(round_of(p, q, 1.5, lie=lie), order)
-        assert found.low <= exact <= found.high
-
-
 @pytest.mark.parametrize("loss", [1e-12, 1e-9, 1e-6, 1e-3, 0.3, 5.0])
 @pytest.mark.parametrize("order", [1.5, 40.0])
 def test_two_outputs(loss, order):

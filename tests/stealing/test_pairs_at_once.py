@@ -6,7 +6,6 @@ from flint import arb, ctx
 
 import shuffledp as sd
 from laws import mechanism_of
-from shuffledp.bounds.stealing import log_delta
 from shuffledp.bounds.stealing_cases import Numbers, cases_of
 
 N, EPS, ALPHA = 2_000, 0.3, 0.05
@@ -54,18 +53,6 @@ def test_none_is_excluded_whose_own_bound_is_larger(seed):
             excluded += len(met)
             assert all(own[i] <= target for i in met)
     assert excluded > 0
-
-
-@pytest.mark.parametrize("spiky", [0.5, 3.0])
-def test_the_bound_is_the_same_with_and_without(spiky):
-    rng = np.random.default_rng(7)
-    mechanism = channel(rng, 5, 6, spiky)
-    free = numbers_for(rng, 6)
-    with ctx.workprec(128):
-        cases = cases_of(mechanism_of(mechanism), -40.0)
-        together = log_delta(cases, [free] * len(cases), N, EPS)
-        alone = log_delta(list(cases), [free] * len(cases), N, EPS)
-    assert together == pytest.approx(alone, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -57,29 +57,6 @@ def test_several_balls_are_no_worse_than_blocks_of_one(seed, steps, balls):
         assert hockey(q, p, a) <= hockey(bound[1], bound[0], a)
 
 
-def test_more_bins_than_that_would_be_too_few():
-    # ceil(T/k) in place of floor(T/k) is false: the theorem is not loose by that.
-    rows = [Fraction(1, 2)] * 2, [Fraction(1), Fraction(0)]
-    p = placed(rows, 3, [{0, 1}, {0, 2}, {1, 2}])
-    q = placed(rows, 3, [set()])
-    wrong = blocks(rows, [2, 2]), placed(rows, 4, [set()])
-    assert any(hockey(p, q, a) > hockey(*wrong, a) for a in GRID)
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("bins", [1, 2, 3])
-def test_one_more_bin_shows_less(seed, bins):
-    rng = np.random.default_rng(100 + seed)
-    rows = law(rng, 3), law(rng, 3)
-    more, fewer = (
-        (placed(rows, m, [{t} for t in range(m)]), placed(rows, m, [set()]))
-        for m in (bins + 1, bins)
-    )
-    for a in GRID:
-        assert hockey(*more, a) <= hockey(*fewer, a)
-        assert hockey(*more[::-1], a) <= hockey(*fewer[::-1], a)
-
-
 def transcripts(noise, gradients, orders, sizes):
     """Law of the noisy batch sums over the orders; ``gradients(i, s, seen)`` of each example."""
     found = {}
