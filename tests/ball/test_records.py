@@ -1,25 +1,20 @@
 """What label stealing looks at is whole, of every mechanism."""
 
-import json
 import math
 
 import pytest
 from flint import arb, ctx
 
-from frontend.test_statements import TEXTS, deployment
+from catalogue import CATALOGUE
 from laws import finite_law, ordered_pairs, others_of
 
-# As certificates have them.
-TABLES = {
-    kind: json.loads(json.dumps(deployment(text).randomizer, default=int))
-    for kind, text in TEXTS.items()
-}
+MECHANISMS = [mechanism for entry in CATALOGUE.values() for mechanism in entry.audited]
 
 
-@pytest.mark.parametrize("kind", TABLES)
-def test_what_label_stealing_looks_at_is_whole(kind):
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_what_label_stealing_looks_at_is_whole(mechanism):
     """Inputs that have laws, or laws of labels that add up to one; and a theorem."""
-    table = TABLES[kind]
+    table = mechanism.to_dict()
     found = others_of(table)
     if found is None:
         return

@@ -46,6 +46,10 @@ OTHERS = {
     "weights": ((0.5, 0.5),),
     "width": (0.25,),
 }
+# What another value of one field asks of another.
+WITH = {
+    ("channel", "normalize"): {"normalize": True, "matrix": ((3.0, 1.0), (1.0, 1.0))},
+}
 
 
 def class_of(name):
