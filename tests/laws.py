@@ -11,16 +11,15 @@ import shuffledp as sd
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.ball.record import Definition
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
+from shuffledp.bounds.local import log_local_delta
 from shuffledp.bounds.pairs import LawPair, Laws
-from shuffledp.certificate.curves import Asked, alone, checked
-from shuffledp.certificate.recompute import worst_of
-from shuffledp.certificate.witness import are_neighbours as near
 from shuffledp.laws.pairs import blanket_pair as of_blanket
 from shuffledp.laws.pairs import cells_of, has_classes
 from shuffledp.laws.pairs import dataset_pair as of_dataset
 from shuffledp.laws.sources import Family
 from shuffledp.mechanism.base import mechanism_from_dict
 from shuffledp.multimessage import MultiMessage
+from shuffledp.propose.profile import Profile
 from shuffledp.propose.stealing_claims import StealingClaims
 
 BITS = 100
@@ -53,32 +52,40 @@ def bits_of(table):
 
 
 def ordered_pairs(table):
-    """The pairs that a certificate's reader looks at."""
-    return list(worst_of(mechanism_of(table)))
+    """The pairs that together dominate all neighbouring ones."""
+    return list(mechanism_of(table).worst_pairs().pairs)
 
 
 def are_neighbours(table, x0, x1):
-    """By a certificate's reader."""
-    return near(mechanism_of(table), x0, x1)
+    """Whether the mechanism's relation covers them; what is no input has no neighbour."""
+    try:
+        return mechanism_of(table).relation.covers(x0, x1)
+    except (TypeError, ValueError):
+        return False
 
 
 def log_delta(table, *, analysis, n, epsilon, x0=None, x1=None, x2=None, swap=False, rel=1e-4):
-    """Ends of log delta of one pair as a certificate's reader computes them."""
-    asked = Asked(epsilon, (-math.inf, -math.inf), swap=swap, width=rel)
+    """Ends of log delta of one pair of laws, in balls."""
     if analysis in {"clone", "stronger-clone"}:
         make = clone_pair if analysis == "clone" else stronger_clone_pair
-        return checked(make(eps0=table["eps0"], n=n))(asked)
+        return _profile(make(eps0=table["eps0"], n=n), epsilon, swap, rel)
     mechanism = mechanism_of(table)
     if isinstance(mechanism, MultiMessage) and n > 1:
         law = mechanism.output_law
         pair = LawPair(("messages", mechanism), n, Laws(lambda _: law((x0, x1, x2))), "input")
     elif analysis == "local" or n == 1:
-        return alone(mechanism, x0, x1)(asked)
+        first, second = (x1, x0) if swap else (x0, x1)
+        return tuple(log_local_delta(mechanism, first, second, epsilon))
     elif analysis == "blanket":
         pair = of_blanket(mechanism, x0, x1, n=n)
     else:
         pair = of_dataset(mechanism, x0, x1, x2, n=n)
-    return checked(pair)(asked)
+    return _profile(pair, epsilon, swap, rel)
+
+
+def _profile(pair, epsilon, swap, rel):
+    found = Profile(pair.swap() if swap else pair).log_delta(epsilon, width=rel)
+    return found.low, found.high
 
 
 def log_delta_stealing(table, free, *, n, epsilon, guess=-60.0, enough=-math.inf, jump=False):

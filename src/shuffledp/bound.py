@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
@@ -220,24 +220,6 @@ def shown_end(
     if quantity == "delta" and log is not None and -math.inf < log < _SMALLEST_LOG:
         return "10^" + outward(log / math.log(10.0), up=up, digits=digits)
     return outward(value, up=up, digits=digits)
-
-
-def width_words(widths: Sequence[float], rtol: float) -> str:
-    """A sentence on the numerical width of the analyses and the margin of the ends.
-
-    Parameters
-    ----------
-    widths : sequence of float
-        Relative widths of the analyses.
-    rtol : float
-        Relative margin by which both ends were moved outward for a verifier.
-    """
-    widest = max(widths, default=0.0)
-    words = f"at most {outward(widest, up=True, digits=2)} (relative, of each analysis)"
-    return (
-        f"{words if widest < 1.0 else 'not as asked for, see the notes'}; "
-        f"both ends are given with a margin of {rtol:g}, so that verify can decide"
-    )
 
 
 def delta_from_log(log_low: float, log_high: float) -> tuple[float, float]:

@@ -1,8 +1,8 @@
 """The sentences that numbers rest on, each once and by its id.
 
-An account prints them as the assumptions of a ``Bound``; a certificate holds their ids, and its
-reader, the report and the page print the sentences again. What stands in braces follows from the
-deployment. Theorems have a table of their own, ``theorems``.
+An account prints them as the assumptions of a ``Bound``; a certificate holds their ids and the
+values that stand in their braces, from which report and page print the sentences again. Theorems
+have a table of their own, ``theorems``.
 """
 
 from __future__ import annotations
@@ -167,11 +167,12 @@ SENTENCES = {
 
 
 class Sentence(str):
-    """A sentence of the table; ``id`` is its name there."""
+    """A sentence of the table; ``id`` is its name there, ``values`` stand in its braces."""
 
-    __slots__ = ("id",)
+    __slots__ = ("id", "values")
 
     id: str
+    values: tuple[Any, ...]
 
 
 def say(name: str, *values: Any) -> Sentence:
@@ -185,5 +186,5 @@ def say(name: str, *values: Any) -> Sentence:
         One for each pair of braces.
     """
     found = Sentence(SENTENCES[name].format(*values))
-    found.id = name
+    found.id, found.values = name, values
     return found

@@ -4,21 +4,16 @@ import copy
 import functools
 import json
 import re
-from typing import get_args
 
 from shuffledp.certificate import checksum, verifier
-from shuffledp.certificate.model import Witness
 from shuffledp.errors import ParameterError
 
 # What stands where only some words are allowed: each is tried in place of the others.
 WORDS = {
-    "analysis": list(get_args(Witness.model_fields["analysis"].annotation)),
     "base": ["oue", "k-rr", "rappor", "olh"],
     "end": ["upper", "lower"],
-    "assumptions": ["honest", "same", "one-round", "in-order"],
-    "format": ["shuffledp-certificate/1", "shuffledp-certificate/2"],
+    "format": ["shuffledp-certificate/1", "shuffledp-certificate/3"],
     "key": ["blanket", "clone", "local", "dataset", "family", "replace-one", "records"],
-    "member": ["binary-rr", "3-rr"],
     "name": ["k-rr", "binary-rr", "generic", "laplace"],
     "nulls": ["refuse", "drop", "category"],
     "outside": ["refuse", "drop", "category", "clip"],
@@ -124,15 +119,20 @@ def caught(found):
 
 
 def remember(patch):
-    """Let the verifier keep what it decided: most of a changed certificate is as it was."""
+    """Let the verifier keep what it computed again: most of a changed certificate is as it was."""
+    for name in ("answer_of", "estimate_check", "guarantee_check"):
+        patch.setattr(verifier, name, _kept(getattr(verifier, name)))
+
+
+def _kept(find):
     known = {}
 
-    @functools.wraps(verifier.check_claim)
-    def kept(setting, claim, eps0, report, check=verifier.check_claim):
+    @functools.wraps(find)
+    def kept(*args, **named):
         # All that decides it is in these.
-        key = repr((setting, claim, eps0))
+        key = repr((args, named))
         if key not in known:
-            known[key] = check(setting, claim, eps0, report)
+            known[key] = find(*args, **named)
         return known[key]
 
-    patch.setattr(verifier, "check_claim", kept)
+    return kept

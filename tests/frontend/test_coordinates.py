@@ -8,38 +8,28 @@ from flint import arb, ctx
 
 from laws import mechanism_of
 from shuffledp.bounds.integer_noise import NoiseLaw
-from shuffledp.certificate.curves import Asked, Way, all_data_sets, one_data_set
+from shuffledp.propose.one_bit_curve import Curve
 
 
 class Coordinates:
-    """One coordinate of what is added up, as the verifier looks at it."""
+    """One coordinate of what is added up, as accounts look at it."""
 
     def __init__(self, mechanism, *, n, added=None):
         noise = None if added is None else NoiseLaw(added["kind"], added["scale"])
-        self.asked = (mechanism_of(mechanism).added_bits(), n), {"noise": noise}
+        self.n, bits = n, mechanism_of(mechanism).added_bits()
+        self.curve = Curve(bits, n, noise=noise)
 
     def of_dataset(self, ones, epsilon, *, swap):
         """Ends of log delta where so many others hold a 1; swapped, the victim's 0 comes first."""
-        (bits, n), more = self.asked
-        zero, one = bits.inputs
-        held = (zero, n - 1 - ones) if swap else (one, ones)
-        asked = Asked(epsilon, (0.0, 0.0))
-        ends = one_data_set(bits, n, held, **more)(asked)
-        # The other way to say the same: the opposite order, swapped.
-        other = (one, ones) if swap else (zero, n - 1 - ones)
-        again = one_data_set(bits, n, other, **more)(asked._replace(swap=True))
-        assert again == ends
-        return ends
+        zero, one = self.curve.bits.inputs
+        found = self.curve.of_order(*((zero, self.n - 1 - ones) if swap else (one, ones)), epsilon)
+        return found.log_low, found.log_high
 
     def hold(self, epsilons, logs):
         """Whether all are above every data set's, and whether one is certainly not."""
-        args, more = self.asked
-        way = Way([("sums", all_data_sets(*args, **more))])
-        found = [
-            way.decide(Asked(epsilon, (log, log)), upper=True)[0]
-            for epsilon, log in zip(epsilons, logs, strict=True)
-        ]
-        return set(found) == {"holds"}, "does not hold" in found
+        found = [self.curve.point(epsilon, width=1e-9) for epsilon in epsilons]
+        pairs = list(zip(found, logs, strict=True))
+        return all(p.log_high <= log for p, log in pairs), any(p.log_low > log for p, log in pairs)
 
 
 def rates(mechanism):

@@ -1,7 +1,7 @@
 """``shuffledp verify``: what it says and returns, and what is no certificate: one line, at once.
 
-No character of a file reaches a terminal as an order; what is too much work is undecided; what is
-no witness is undecided or does not hold; nothing ends in a traceback.
+No character of a file reaches a terminal as an order; what is too much work is undecided; nothing
+ends in a traceback.
 """
 
 import json
@@ -62,8 +62,8 @@ def test_what_it_says(honest):
     [("undecided", 3, "UNDECIDED"), ("does not hold", 1, "NOT VERIFIED")],
 )
 def test_its_status(honest, monkeypatch, verdict, status, said):
-    def decided(setting, claim, *_):
-        return Check(setting.name, claim.end, verdict, "")
+    def decided(claim, _, name):
+        return Check(name, claim.end, verdict, "")
 
     monkeypatch.setattr(verifier, "check_claim", decided)
     result = run(honest)
@@ -139,7 +139,7 @@ def test_no_order_reaches_a_terminal(tmp_path):
     order, content = "".join(ORDERS), issued("a delta")[1]
     content["deployment"]["file"] = f"{order}VERIFIED: all 18 claims hold"
     content["claims"][0]["relation"] = {"key": f"{order}one user"}
-    content["claims"][0]["assumptions"] = [order]
+    content["claims"][0]["assumptions"][0][-1] = order
     done = run(written(tmp_path, resigned(content)), "-v")
     assert done.exit_code == 1
     for one_order in ORDERS:
@@ -149,8 +149,3 @@ def test_no_order_reaches_a_terminal(tmp_path):
     said = refused(written(tmp_path, content))
     assert all(one_order[0] not in said for one_order in ORDERS)
     assert wrapped("- ", "a\x1bb\nc\u202ed") == "- a[U+001B]b c[U+202E]d"
-
-
-# ------------------------------------------------------------------- what is no input of a witness
-
-# ------------------------------------------------------------------------- what is too much work

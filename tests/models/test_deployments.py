@@ -1,17 +1,13 @@
 """Declared shufflers and several users in deployment files."""
 
 import itertools
-import math
 from fractions import Fraction
 
 import pytest
 
 from adversary.neighbours import powers
 from models import exact
-from shuffledp.bounds.shufflers import log_chain, log_local, log_mixed
-from shuffledp.certificate.widened import one_user
 from shuffledp.deployment import account, load
-from shuffledp.propose.steps import steps_of
 
 K_RR = 'name = "k-rr"\nk = 4\neps0 = 1.5'
 
@@ -65,30 +61,3 @@ def test_accounts_against_all_datasets(tmp_path, seed):
     within = lambda alpha: max(exact.most_within(rows, a, b, alpha, gamma) for a, b in pairs)  # noqa: E731
     assert Fraction(now.bound.upper) >= within(high)
     assert Fraction(now.bound.lower) <= within(low)
-
-
-# ------------------------------------------------------------- the verifier's own formulas
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_the_verifier_asks_no_less_than_the_theorem(seed):
-    """If one user's delta is what it asks for, the setting's is what was claimed."""
-    rng = exact.rng_of(seed)
-    changed, shards = rng.randint(1, 6), rng.randint(1, 3)
-    distance = rng.choice([0.0, 1e-7, 1e-3])
-    eps0, epsilon = rng.choice([0.5, 2.0, None]), rng.uniform(0.01, 0.4)
-    claimed = math.log(rng.choice([0.02, 0.1]))
-    setting = {"changed": changed, "distance": distance * shards, "guarantee": eps0}
-    found = one_user(epsilon, (claimed, claimed), **setting)
-    assert found is not None
-    step, (low, high) = found
-    assert low <= high <= low + 1e-9
-    assert 0.0 <= epsilon - changed * step <= 1e-9
-    left = log_local(math.inf if eps0 is None else changed * eps0, epsilon)
-    steps = steps_of(epsilon, changed, 0.0)
-    mixed = log_mixed(log_chain(epsilon, steps, [low] * changed), distance * shards, left)
-    assert mixed == pytest.approx(claimed, abs=1e-9)
-    assert one_user(epsilon, (-40.0, -40.0), **setting) is None or distance == 0.0
-
-
-# ------------------------------------------------------------------------- what is refused

@@ -7,7 +7,6 @@ import pytest
 import shuffledp as sd
 from rounds.exact_rounds import adaptive_twice, atoms, hockey, neighbouring_laws
 from shuffledp.amplification.analyses import analysis_named
-from shuffledp.deployment.rounds import after_rounds
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
 
@@ -47,12 +46,9 @@ def test_two_adaptive_rounds_of_all_data_sets(name):
         assert math.exp(found.low) <= single * (1.0 + 1e-12)
         assert single * (1.0 - 1e-12) <= math.exp(found.high) <= single * 1.0001
         worst = max(adaptive_twice(pair, pairs, a) for pair in pairs)
-        for bound in (
-            one.compose(rounds=2).delta(epsilon=epsilon),
-            after_rounds(one, rounds=2, quantity="delta", value=epsilon),
-        ):
-            assert bound.lower <= worst * (1.0 + 1e-12)
-            assert worst * (1.0 - 1e-12) <= bound.upper <= 1.2 * worst
+        bound = one.compose(rounds=2).delta(epsilon=epsilon)
+        assert bound.lower <= worst * (1.0 + 1e-12)
+        assert worst * (1.0 - 1e-12) <= bound.upper <= 1.2 * worst
 
 
 @pytest.mark.parametrize("epsilon", [0.02])
@@ -86,14 +82,10 @@ def test_both_ends_are_near_and_say_what_they_rest_on(randomizer, n, rounds, key
     assert not any("one round" in words for words in bound.assumptions)
 
 
-# ------------------------------------------------------------------------------ certificates
-
-
 @pytest.mark.parametrize("n", [4])
 def test_lower_ends_of_outputs_that_tell_the_value_stay(n):
     """Their delta does not fall below a floor: a certificate's lower end was lost."""
     one = sd.shuffle(sd.Channel(matrix=TELLING), n=n)
-    stated = after_rounds(one, rounds=2, quantity="delta", value=0.5)
-    assert 0.75 < stated.lower <= stated.upper
     bound = one.compose(rounds=2).delta(epsilon=0.5)
+    assert 0.75 < bound.lower <= bound.upper
     assert 0.9 < bound.upper < 0.95

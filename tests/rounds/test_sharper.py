@@ -13,7 +13,6 @@ from shuffledp.amplification.end import LogDeltaAt
 from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.rounds import round_of
 from shuffledp.amplification.stealing import StealingCurve
-from shuffledp.deployment.rounds import after_rounds
 from shuffledp.rounds import compose
 
 
@@ -70,9 +69,6 @@ def test_two_adaptive_rounds_of_all_datasets(eps0, n):
         assert least <= bound.upper <= 1.02 * worst
         assert bound.lower <= worst * (1.0 + 1e-9)
         assert least <= stolen.delta(epsilon=eps).upper
-        # What a certificate claims, of one round's values at few points.
-        stated = after_rounds(one, rounds=2, quantity="delta", value=eps)
-        assert least <= stated.upper <= 1.05 * worst
 
 
 @pytest.mark.parametrize(

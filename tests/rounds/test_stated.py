@@ -5,7 +5,7 @@ import math
 import pytest
 
 import shuffledp as sd
-from shuffledp.rounds import compose, stated, stated_above, stated_below
+from shuffledp.rounds import compose, stated, stated_above
 
 CASES = {
     "k-rr": (lambda: sd.shuffle(sd.KRR(k=10, eps0=3.0), n=2000), 20),
@@ -38,16 +38,14 @@ def test_ends_are_near_those_of_the_composition(name, log_target):
     found = compose([(part, rounds)]).epsilon(delta=math.exp(log_target))
     fine = one.compose(rounds=rounds).epsilon(delta=math.exp(log_target))
     assert fine.lower <= found.upper
-    assert found.lower <= fine.upper
     if math.isfinite(fine.upper) and fine.lower > 0.0:
         # Without a sharper bound the blanket's curve is composed.
         rests = compose([(one.as_round(sharper=False), rounds)])
         assert found.upper <= rests.epsilon(delta=math.exp(log_target)).upper * 1.01
-        assert found.lower >= fine.lower * 0.9
 
 
 @pytest.mark.parametrize("name", ["no shuffler", "zeros"])
-def test_values_are_above_the_curve_and_ends_around_the_pair_s(name):
+def test_values_are_above_the_curve(name):
     make, rounds = CASES[name]
     one = make()
     part = stated(one.as_round(), log_target=-12.0, rounds=rounds)
@@ -56,15 +54,12 @@ def test_values_are_above_the_curve_and_ends_around_the_pair_s(name):
         lower = one.delta(epsilon=e, analysis="dataset").lower
         assert lower <= value or lower == 0.0
         assert value <= 1.01 * bound.upper + 1e-200 or value == 1.0
-    for low, high in part.ends:
-        assert all(a <= b for a, b in zip(low, high, strict=True))
 
 
 def test_a_reader_makes_the_same_laws():
     make, rounds = CASES["k-rr"]
     part = stated(make().as_round(), log_target=-12.0, rounds=rounds)
     assert stated_above(part.dots, part.values).forward.same_as(part.pair.forward)
-    assert stated_below(part.lower_dots, part.ends).forward.same_as(part.lower.forward)
 
 
 def test_the_last_value_of_a_pure_guarantee_is_nothing():

@@ -15,14 +15,9 @@ from dataclasses import dataclass, replace
 from shuffledp import theorems
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
-from shuffledp.bounds.shufflers import (
-    local_guarantee,
-    log_chain,
-    log_local,
-    log_mixed,
-)
+from shuffledp.bounds.shufflers import local_guarantee, log_local, log_mixed
 from shuffledp.errors import NotCertified
-from shuffledp.propose.steps import Chain, chain, steps_of
+from shuffledp.propose.steps import chain
 from shuffledp.search import least_epsilon
 from shuffledp.values.work import Answers, Beside
 
@@ -46,19 +41,21 @@ class Widened:
         k.
     distance : float
         Of all orders together from uniform ones, in total variation.
-    recomputed : bool
-        As a certificate has it: by equal steps, and one user's lower end.
     """
 
     one: Seen
     changed: int
     distance: float = 0.0
-    recomputed: bool = False
 
     @property
     def guarantee(self) -> float:
         """What all reports that may change give away by themselves, in nats; may be inf."""
         return local_guarantee(self.one.guarantee, self.changed, 1)
+
+    @property
+    def _together(self) -> bool:
+        """Whether data sets that differ in several users are seen as one: never sender by sender."""
+        return 1 < self.changed <= self.one.n
 
     def bound(self, quantity: Quantity, value: float) -> Bound:
         """Both ends; relation and assumptions are those of one user.
@@ -95,12 +92,12 @@ class Widened:
             log_target,
             start=max(one.upper, 1e-9) * self.changed,
             cap=min(self.guarantee, _LARGEST_EPSILON),
-            rtol=self.one.several_rtol(1 if self.recomputed else self.changed),
+            rtol=self.one.several_rtol(self.changed),
         )
         upper = self.guarantee if found is None else found.value
         apart = None if found is None or found.beyond is None else upper / found.beyond - 1.0
         lower = one
-        if self.changed > 1 and not self.recomputed and one.lower < upper:
+        if self._together and one.lower < upper:
             cap = min(upper, _LARGEST_EPSILON)
             more = self.one.lower_epsilon(self.changed, math.log(delta), above=one.lower, cap=cap)
             if more is not None:
@@ -112,12 +109,9 @@ class Widened:
 
     def _delta(self, epsilon: float, one: Bound) -> Bound:
         curve = self._curve(_DEEP)
-        if self.recomputed:
-            inner = self.one.bound("delta", self._step(epsilon))
-            curve = lambda _: -math.inf if inner.log_upper is None else inner.log_upper  # noqa: E731
         log_upper = self._upper(curve, epsilon)
         log_lower, lower = -math.inf if one.log_lower is None else one.log_lower, one
-        if self.changed > 1 and not self.recomputed:
+        if self._together:
             more, sets = self.one.lower_log_delta(self.changed, epsilon)
             if more > log_lower:
                 log_lower, lower = more, _raised(one, sets)
@@ -144,60 +138,26 @@ class Widened:
 
         return at
 
-    def _step(self, epsilon: float) -> float:
-        """The first of equal steps."""
-        return epsilon if self.changed == 1 else steps_of(epsilon, self.changed, 0.0)[0]
-
-    def _chain(self, curve: Curve, epsilon: float) -> Chain:
-        """log delta of all that change, in a uniform order."""
-        if not self.recomputed or self.changed == 1:
-            return chain(curve, epsilon, self.changed)
-        steps = steps_of(epsilon, self.changed, 0.0)
-        logs = (curve(steps[0]),) * self.changed
-        return Chain(steps, logs, log_chain(epsilon, steps, logs))
-
     def _upper(self, curve: Curve, epsilon: float) -> float:
         """All that is declared, at this eps; never more than the reports by themselves say."""
         left = log_local(self.guarantee, epsilon)
-        if left == -math.inf and not self.recomputed:
+        if left == -math.inf:
             return left
-        uniform = self._chain(curve, epsilon).log_delta
-        # A reader of a certificate computes no more than what is said without the reports alone.
-        uniform = uniform if self.recomputed else min(uniform, left)
+        uniform = min(chain(curve, epsilon, self.changed).log_delta, left)
         return uniform if uniform >= left else log_mixed(uniform, self.distance, left)
 
     def _resting(self, found: Bound, epsilon: float, one: Bound, curve: Curve) -> Bound:
         """With what the upper end at this eps rests on."""
-        if self.recomputed:
-            return self._from_one(found, epsilon)
         if epsilon >= self.guarantee:
             alone = theorems.LOCAL if self.changed == 1 else theorems.REPORTS_ALONE
             theorem = alone if math.isfinite(epsilon) else None
             return replace(found, upper_theorem=theorem, witness={**found.witness, "upper": {}})
-        steps = self._chain(curve, epsilon)
+        steps = chain(curve, epsilon, self.changed)
         theorem = theorems.REPORTS_ALONE
         if steps.log_delta < log_local(self.guarantee, epsilon):
             theorem = self._theorem(self.one.upper_theorem_at(steps.steps[0], one))
         witness = {**found.witness, "upper": {"steps": list(steps.steps)}}
         return replace(found, upper_theorem=theorem, witness=witness)
-
-    def _from_one(self, found: Bound, epsilon: float) -> Bound:
-        """With the theorem, assumptions and witness of one user's delta at the first step."""
-        if found.quantity == "epsilon" and epsilon >= min(self.guarantee, _LARGEST_EPSILON):
-            return replace(
-                found,
-                upper_theorem=theorems.LOCAL if math.isfinite(epsilon) else None,
-                witness={**found.witness, "upper": {"analysis": "local"}},
-                assumptions=found.assumptions[:2],
-            )
-        inner = self.one.bound("delta", self._step(epsilon))
-        return replace(
-            found,
-            upper_theorem=inner.upper_theorem,
-            upper_width=found.upper_width if found.quantity == "epsilon" else inner.upper_width,
-            assumptions=inner.assumptions,
-            witness={**found.witness, "upper": inner.witness.get("upper", {})},
-        )
 
     def _theorem(self, theorem: Theorem | None) -> Theorem | None:
         """One user's theorem, and the steps from there."""

@@ -103,7 +103,6 @@ class Messages(Seen):
         quantity: Quantity,
         value: float,
         *,
-        recomputed: bool = False,
         analysis: str | None = None,
         closing: bool = True,
     ) -> Bound:
@@ -111,7 +110,6 @@ class Messages(Seen):
 
         ``closing``: also try analyses that take seconds, where the other ends are apart.
         """
-        del recomputed
         if self.rounds > 1:
             if analysis is not None:
                 raise rejected("analysis", analysis, "none with rounds: the best is composed")

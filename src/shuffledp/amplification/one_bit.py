@@ -10,6 +10,7 @@ from typing import Any
 from shuffledp import theorems
 from shuffledp.amplification import words
 from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, Side
+from shuffledp.arithmetic.balls import precision_for
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.errors import NotCertified
@@ -92,7 +93,7 @@ class OneBitSupremum:
     @property
     def curve(self) -> Curve:
         """The search so far."""
-        return _searched(self)
+        return _searched(self, precision_for(self.n))
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """Both ends at eps >= 0 (nats), with delta's relative width near ``width``."""
@@ -115,7 +116,8 @@ class OneBitSupremum:
 
 # Both ends share one search.
 @lru_cache(maxsize=16)
-def _searched(asked: OneBitSupremum) -> Curve:
+def _searched(asked: OneBitSupremum, bits_wanted: int) -> Curve:
+    del bits_wanted  # searches at another precision are others
     bits = asked.mechanism.added_bits()
     if bits is None:
         raise ValueError("mechanism: wanted one whose reports are bits")

@@ -32,7 +32,7 @@ class Seen(ABC):
         """Pure local guarantee in nats of one user's reports in all rounds; inf if none."""
 
     @abstractmethod
-    def bound(self, quantity: Quantity, value: float, *, recomputed: bool = False) -> Bound:
+    def bound(self, quantity: Quantity, value: float) -> Bound:
         """Certified lower and upper end if one user changes.
 
         Parameters
@@ -41,8 +41,6 @@ class Seen(ABC):
             What is bounded.
         value : float
             The value held fixed: delta for "epsilon", eps (nats) for "delta"; in its domain.
-        recomputed : bool
-            True as in a certificate: use only values that ``shuffledp verify`` recomputes.
         """
 
     @abstractmethod

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from shuffledp import theorems
 from shuffledp.amplification import words
 from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt
+from shuffledp.arithmetic.balls import precision_for
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified
 from shuffledp.laws.sources import (
@@ -66,10 +67,10 @@ class Stealing(Certifier):
         return StealingCurve(self.source, self.n)
 
     def _ends(self) -> Ends:
-        return _stealing(self.source, self.n)
+        return _stealing(self.source, self.n, precision_for(self.n))
 
     def _bounded(self, epsilon: float) -> stealing_ends.End | None:
-        return _along(self.source, self.n).bounded(epsilon)
+        return _along(self.source, self.n, precision_for(self.n)).bounded(epsilon)
 
     def _end(self, found: stealing_ends.End | None, value: float) -> End:
         witness: dict[str, Any] = {"analysis": self.key}
@@ -88,7 +89,7 @@ class LoneJumps(Stealing):
         return None
 
     def _ends(self) -> Ends:
-        return _jump(self.source, self.n)
+        return _jump(self.source, self.n, precision_for(self.n))
 
     def _bounded(self, epsilon: float) -> stealing_ends.End | None:
         del epsilon
@@ -117,24 +118,21 @@ class StealingCurve:
 
     def rough(self, epsilon: float) -> float:
         """An estimate of log delta at this eps; 0 if there is none."""
-        return 0.0 if self.n < 2 else _along(self.source, self.n).rough(epsilon)
-
-    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
-        """The bound of log delta, and the free numbers of each pair; None if there is no bound."""
-        found = self._bounded(epsilon)
-        if found is None:
-            return None
-        return found.log_delta, [_free_numbers(one) for one in found.numbers]
+        return (
+            0.0 if self.n < 2 else _along(self.source, self.n, precision_for(self.n)).rough(epsilon)
+        )
 
     def _bounded(self, epsilon: float) -> stealing_ends.End | None:
-        return _if_any(lambda: _along(self.source, self.n).bounded(epsilon))
+        return _if_any(lambda: _along(self.source, self.n, precision_for(self.n)).bounded(epsilon))
 
 
-# Caches of laws and their float versions, shared by both ends, rounds and curves.
+# Caches of laws and their float versions, shared by both ends, rounds and curves. Laws of another
+# working precision are others.
 
 
 @lru_cache(maxsize=16)
-def _stealing(source: Stolen, n: int) -> Ends:
+def _stealing(source: Stolen, n: int, bits: int) -> Ends:
+    del bits
     if n < 2:
         raise NotCertified("label-stealing: one user has nobody to steal from")
     if on_interval(source):
@@ -143,12 +141,13 @@ def _stealing(source: Stolen, n: int) -> Ends:
 
 
 @lru_cache(maxsize=16)
-def _along(source: Stolen, n: int) -> Along:
-    return Along(_stealing(source, n))
+def _along(source: Stolen, n: int, bits: int) -> Along:
+    return Along(_stealing(source, n, bits))
 
 
 @lru_cache(maxsize=16)
-def _jump(source: Stolen, n: int) -> LoneJump:
+def _jump(source: Stolen, n: int, bits: int) -> LoneJump:
+    del bits
     return LoneJump(one_randomizer(source, "lone-jump"), n)
 
 

@@ -7,7 +7,9 @@ result. A comparison of balls is True only if it holds for all of their points.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from flint import (
     acb,
@@ -35,6 +37,7 @@ __all__ = [
     "float_below",
     "fmpq",
     "fmpq_mat",
+    "more_bits",
     "nmod_mat",
     "precision_for",
     "total",
@@ -66,10 +69,24 @@ def disc(radius: arb) -> acb:
     return acb(side, side)
 
 
+# Bits beyond those that an answer needs: a verifier works with more than whoever issued a claim.
+_MORE: ContextVar[int] = ContextVar("more_bits", default=0)
+
+
+@contextmanager
+def more_bits(count: int) -> Iterator[None]:
+    """Let ``precision_for`` give so many bits more."""
+    token = _MORE.set(count)
+    try:
+        yield
+    finally:
+        _MORE.reset(token)
+
+
 def precision_for(n: int) -> int:
     """Working precision in bits for sums of n draws.
 
     A relative error u of a transform becomes n u in its n-th power, and centred transforms differ
     from 1 by about 1/n: 64 bits plus twice the bits of n keep both errors below 2^-60.
     """
-    return 64 + 2 * n.bit_length()
+    return 64 + 2 * n.bit_length() + _MORE.get()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from shuffledp.arithmetic.balls import arb, float_above, float_below
+from shuffledp.arithmetic.balls import arb, float_above, float_below, precision_for
 from shuffledp.ball.record import Bit
 from shuffledp.bounds.circle import Chances, Circle, Difference
 from shuffledp.bounds.circle_points import Plan, Tilted, plan
@@ -86,7 +86,7 @@ class OneBit:
     @staticmethod
     def precision(others: int) -> int:
         """Working precision in bits: alpha and powers of N factors are known to 2^-60 or better."""
-        return 96 + 2 * others.bit_length()
+        return 32 + precision_for(others)
 
     # ------------------------------------------------------------------------- one data set
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.bound import shown_end
-from shuffledp.certificate.grounds import grounds_of
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.setting import Setting, settings_of
 
@@ -157,11 +156,3 @@ class Members:
     def sent(self) -> str:
         """What users send, in the plural."""
         return "messages" if self.sums is None else "reports"
-
-    def words(self, claim: Any) -> tuple[str, ...]:
-        """The sentences that a claim takes for granted."""
-        if claim.nothing or claim.witness is None or claim.end == "lower":
-            return ()
-        setting = next(ends.setting for ends in self.ends if ends.setting.is_of(claim))
-        found = grounds_of(setting, claim.end, claim.witness.analysis)
-        return () if found is None else found.assumptions

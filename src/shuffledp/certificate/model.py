@@ -13,33 +13,24 @@ from shuffledp._check import Trust, exact
 from shuffledp.certificate.members import Members
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError
+from shuffledp.statements import Sentence, say
 from shuffledp.theorems import Theorem
 from shuffledp.values.notebook import Record, Sheet, Shown
 
 # Raised with every change of what is written: a reader refuses all others.
-FORMAT = "shuffledp-certificate/3"
+FORMAT = "shuffledp-certificate/4"
 # How the formats of all versions begin.
 FORMATS = "shuffledp-certificate/"
-# Places of a curve, multiples of a step that are looked at one by one; `compose` makes 384.
-_MOST_PLACES = 5000
-# Values of one round by label stealing, each of which a reader computes in a second or two.
-_MOST_STOLEN = 400
-# Pairs of inputs; groups of a crowd; parts of the outputs. None of them is reached by an account.
-_MOST_PAIRS, _MOST_GROUPS, _MOST_PARTS = 200, 50, 4096
+_MOST_GROUPS = 50
 
 # Versions as PEP 440 writes them: nothing that a terminal takes for an order.
 Version = Annotated[str, Field(pattern=r"^[0-9A-Za-z.+!_-]{1,64}$")]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=1, le=10**15)]
-Held = Annotated[int, Field(ge=0, le=10**15)]
 NonNegative = Annotated[float, Field(ge=0.0)]
-Positive = Annotated[float, Field(gt=0.0)]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
-_Shares = Annotated[list[Share], Field(min_length=1, max_length=_MOST_PARTS)]
-_Values = Annotated[list[NonNegative], Field(min_length=2, max_length=_MOST_PLACES)]
-# A value, a record of values, or a record whose attributes are records.
-Input = int | float | tuple[int | float | tuple[int | float, ...], ...]
 Ids = list[Annotated[str, Field(min_length=1, max_length=64)]]
+# A sentence: its id, and what stands in its braces.
+Said = Annotated[list[str | int | float], Field(min_length=1, max_length=8)]
 
 
 class Strict(BaseModel):
@@ -57,87 +48,10 @@ class _Sparse(Strict):
         return {key: value for key, value in handler(self).items() if value is not None}
 
 
-class FreeNumbers(_Sparse):
-    """Numbers that label stealing leaves free, for one pair of the victim's inputs; all are valid.
-
-    ``alpha``, ``smoothing`` and ``step`` say where its sum is taken. The reservoir is a ``share``
-    of the blanket, one for each part of the outputs, and the victim joins it with probability
-    ``join``. Gains are cut at ``ceiling``. In a crowd the reservoir is a share of what all groups'
-    laws have in common when divided by their ``shares``: ``gain`` of it where an output speaks for
-    the victim's first input, ``loss`` elsewhere; the victim joins with probability ``theta``.
-    """
-
-    alpha: Positive
-    smoothing: Positive
-    step: Positive | None = None
-    share: _Shares | None = None
-    join: _Shares | None = None
-    ceiling: NonNegative | None = None
-    gain: Share | None = None
-    loss: Share | None = None
-    theta: Share | None = None
-    shares: Annotated[list[Share], Field(min_length=1, max_length=_MOST_GROUPS)] | None = None
-
-
-_Free = Annotated[list[FreeNumbers], Field(min_length=1, max_length=_MOST_PAIRS)]
-
-
-class Witness(_Sparse):
-    """What reproduces an end: the analysis, and the numbers that it leaves free.
-
-    Attributes
-    ----------
-    analysis : str
-        What the end is computed by.
-    x0, x1, x2, swap, others
-        Of a data set: the victim's two inputs, what the others hold, the order of the divergence.
-        ``others`` lists inputs and how many hold each; of sums it counts those that hold a 1.
-    member : {"binary-rr", "3-rr"}
-        Of a family: the randomizer that a lower end is of.
-    free : list of FreeNumbers
-        Of label stealing, one for each pair of inputs that its theorem names.
-    dots, values, ends : list
-        Of several rounds or coordinates: delta of one at eps = ``dots`` is at most ``values`` (an
-        upper end), or between each two of ``ends`` (a lower end), in both directions.
-    frees : list
-        Of ``values`` by label stealing: each one's free numbers, or null where the blanket's bound,
-        of a family the clone's, is enough.
-    """
-
-    analysis: Literal[
-        "binary-exact",
-        "binary-exact-lower",
-        "label-stealing",
-        "lone-jump",
-        "blanket",
-        "clone",
-        "stronger-clone",
-        "local",
-        "dataset",
-        "multi-message",
-        "sums",
-        "sums-dataset",
-        "sum-of-normals",
-        "sums-local",
-        "crowd-stealing",
-        "common-blanket",
-        "crowd-dataset",
-    ]
-    x0: Input | None = None
-    x1: Input | None = None
-    x2: Input | None = None
-    swap: bool | None = None
-    others: Held | Annotated[list[tuple[Input, Held]], Field(max_length=100)] | None = None
-    member: Literal["binary-rr", "3-rr"] | None = None
-    free: _Free | None = None
-    dots: _Values | None = None
-    values: _Values | None = None
-    ends: Annotated[list[tuple[_Values, _Values]], Field(min_length=1, max_length=2)] | None = None
-    frees: Annotated[list[_Free | None], Field(min_length=2, max_length=_MOST_STOLEN)] | None = None
-
-
 class Claim(Strict):
     """One end in one setting.
+
+    An account is a function of the setting: what reproduces the number stands in the deployment.
 
     Attributes
     ----------
@@ -148,16 +62,16 @@ class Claim(Strict):
     end, trust
         Which end, by all theorems or published ones alone.
     value, log : float or None
-        The number, and of a delta its natural logarithm. Null: nothing finite is claimed.
-    theorem, assumptions : list of str
-        Ids of the theorem's steps (``theorems``), and of the sentences that an upper end takes for
-        granted (``statements``). Empty where nothing is claimed.
+        The number, and of a delta its natural logarithm. None: nothing finite is claimed.
+    theorem : list of str
+        Ids of the theorem's steps (``theorems``); empty where nothing is claimed.
+    assumptions : list of lists
+        The sentences (``statements``) that an upper end takes for granted: of each its id, and what
+        stands in its braces.
     relation : mapping
         Which datasets are neighbours.
-    numerical_width : float or None
-        How much of the end is rounding.
-    witness : Witness or None
-        What reproduces it.
+    why : str or None
+        Where no upper end is certified: the reason.
     """
 
     group: Annotated[int, Field(ge=0, lt=_MOST_GROUPS)]
@@ -171,10 +85,9 @@ class Claim(Strict):
     value: NonNegative | None
     log: float | None
     theorem: Ids
-    assumptions: Ids
+    assumptions: list[Said]
     relation: dict[str, Any]
-    numerical_width: NonNegative | None
-    witness: Witness | None
+    why: str | None
 
     @property
     def nothing(self) -> bool:
@@ -188,12 +101,22 @@ class Claim(Strict):
         """Its theorem, from the table; None where nothing is claimed."""
         return theorems.named(self.theorem) if self.theorem else None
 
+    @property
+    def words(self) -> tuple[Sentence, ...]:
+        """The sentences that it takes for granted."""
+        return tuple(say(str(name), *values) for name, *values in self.assumptions)
+
     @model_validator(mode="after")
-    def _known_theorem(self) -> Claim:
+    def _known(self) -> Claim:
+        """Theorems and sentences stand in the tables."""
         try:
             _ = self.rests_on
         except KeyError as error:
             raise ParameterError(f"theorem: {error.args[0]!r} is no theorem's id") from None
+        try:
+            _ = self.words
+        except (KeyError, IndexError, ValueError, TypeError):
+            raise ParameterError("assumptions: wanted ids of sentences and their values") from None
         return self
 
 
@@ -243,7 +166,7 @@ class Certificate(Shown, Strict):
         Of a run.
     """
 
-    format: Literal["shuffledp-certificate/3"]
+    format: Literal["shuffledp-certificate/4"]
     shuffledp_version: Version
     deployment: Source
     local_guarantees: Annotated[

@@ -1,11 +1,10 @@
-"""Check a certificate by ball arithmetic, with more bits and finer cells than wrote it.
+"""Check a certificate: account for its deployment again, with more bits than wrote it.
 
-The claimed numbers and the mechanism's parameters come from the certificate. The setting of each
-claim follows from the deployment, and its delta is recomputed in balls at the claim's witness, so
-that a claim is decided, rounding included, or said to be undecided. Nothing is searched for. A
-bracket of a profile that is far from an estimate in plain floats is refused. Mechanisms' laws, the
-kernel and the tables of theorems and sentences are those of the library that issues certificates:
-``Checks.left`` says so, and lists what else is not looked at.
+An account is a function of the deployment. Each setting is accounted for again in balls; a claim
+holds if it is no better than what is found, without the margin that certificates have, and says the
+same theorem, assumptions and neighbours. An end that is far from an estimate in plain floats is
+refused. Mechanisms' laws, the kernel and the tables of theorems and sentences are those of the
+library that issues certificates: ``Checks.left`` says so, and lists what else is not looked at.
 """
 
 from __future__ import annotations
@@ -13,17 +12,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from shuffledp.arithmetic.balls import more_bits
 from shuffledp.certificate.checks import CITED, SILENT, Check, Checks, Report, other_name, said
-from shuffledp.certificate.decide import check_claim, guarantee_check
+from shuffledp.certificate.decide import check_claim, estimate_check, guarantee_check
 from shuffledp.certificate.files import first_difference, read
+from shuffledp.certificate.issue import claims_of
 from shuffledp.certificate.model import Certificate, Claim, checksum, to_dict
+from shuffledp.deployment.accounting import answer_of
 from shuffledp.deployment.files import load
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.setting import Setting, settings_of
+from shuffledp.errors import ParameterError
 
 __all__ = ["CITED", "Check", "Checks", "verify"]
 
 Place = tuple[int, str, int]
+# Bits beyond those of whoever issued the certificate.
+_MORE_BITS = 64
 SHARED = (
     "the mechanisms' laws, the kernel and the tables of theorems: they are those of the library "
     "that issues certificates, asked again with more bits; theorems are cited"
@@ -80,13 +85,27 @@ def verify(
             where = f"group {one.group}" if certificate.crowd else "file"
             checks.append(guarantee_check(one, guarantees[one.group], where))
     for one in settings:
-        claims = _claims(certificate, one)
-        checks.append(_both_ends(one, claims))
-        for claim in claims:
-            after = f" after {one.rounds:,} rounds" if one.rounds > 1 else ""
-            report(f"{one.name}: {claim.end} end{after}")
-            checks.append(check_claim(one, claim, guarantees[one.group], report))
+        after = f" after {one.rounds:,} rounds" if one.rounds > 1 else ""
+        report(f"{one.name}: {one.n:,} {one.one.unit}{after}")
+        checks += _setting_checks(one, [claim for claim in certificate.claims if one.is_of(claim)])
     return checks
+
+
+def _setting_checks(setting: Setting, claims: Sequence[Claim]) -> Iterator[Check]:
+    """All claims of a setting, which is accounted for again."""
+    try:
+        with more_bits(_MORE_BITS):
+            answer = answer_of(setting, margin=False)
+            estimate = estimate_check(answer)
+    except (ParameterError, ArithmeticError) as error:
+        yield Check(setting.name, "both ends", "undecided", f"not checked: {error}")
+        return
+    again = list(claims_of(answer))
+    yield _both_ends(setting, claims, again)
+    for claim, found in zip(claims, again, strict=False):
+        yield check_claim(claim, found, setting.name)
+    if estimate is not None:
+        yield estimate
 
 
 def _not_checked(
@@ -118,7 +137,6 @@ def _not_checked(
     return [
         *found,
         f"that shuffledp {certificate.shuffledp_version} wrote it",
-        "the numerical widths: an end may be farther out than they say, never farther in",
         SHARED,
         *(["that reports of different groups are written alike"] * certificate.crowd),
     ]
@@ -141,23 +159,10 @@ def _place(one: Setting | Claim) -> Place:
     return one.group, one.situation, one.rounds
 
 
-def _claims(certificate: Certificate, setting: Setting) -> list[Claim]:
-    return [one for one in certificate.claims if setting.is_of(one)]
-
-
-def _both_ends(setting: Setting, claims: Sequence[Claim]) -> Check:
-    """Both ends, in order, under the deployment's trust; no lower end above an upper one.
-
-    Where the upper one rests on more than published theorems, the upper end that these give comes
-    last. Of sums, shufflers and several users nothing else is published.
-    """
-    trust = setting.content.accounting.trust
-    wanted = [("upper", trust), ("lower", trust)]
-    best = claims[0] if claims else None
-    several = setting.sums is None and not setting.one.widened
-    if several and best is not None and best.value is not None and best.rests_on is not None:
-        wanted += [("upper", "published")] * (best.rests_on.provenance != "published")
+def _both_ends(setting: Setting, claims: Sequence[Claim], again: Sequence[Claim]) -> Check:
+    """The ends that the setting has, in order; no lower end above an upper one."""
     claim = f"n = {setting.n:,}: {setting.how}; lower <= upper"
+    wanted = [(one.end, one.trust) for one in again]
     if [(one.end, one.trust) for one in claims] != wanted:
         listed = ", ".join(f"{end} ({trusted})" for end, trusted in wanted)
         return Check(setting.name, claim, "does not hold", f"wanted the ends {listed}")

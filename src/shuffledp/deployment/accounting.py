@@ -11,10 +11,9 @@ from shuffledp._check import Trust
 from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.deployment.model import Deployment
-from shuffledp.deployment.rounds import after_rounds
 from shuffledp.deployment.setting import Setting, settings_of
-from shuffledp.deployment.widened import widened_at_target
-from shuffledp.population.crowd import crowd
+from shuffledp.deployment.widened import behind_shuffler
+from shuffledp.errors import NotCertified
 
 # Of the figure: relative width of the bounds and, for sums of many coordinates, whose time grows
 # with its inverse root, of theirs; number of points, some of which take seconds.
@@ -41,11 +40,14 @@ class Answer:
         The best bracket under the deployment's own ``trust``.
     published : Bound or None
         The bracket from published theorems alone, where its upper end is another one.
+    why : str
+        Where nothing is certified, the reason; else empty.
     """
 
     setting: Setting
     bound: Bound
     published: Bound | None = None
+    why: str = ""
 
     @property
     def n(self) -> int:
@@ -106,7 +108,7 @@ def account(deployment: Deployment, *, report: Report = _silent) -> Account:
     for setting in settings_of(deployment):
         after = f", {setting.rounds:,} rounds" if setting.rounds > 1 else ""
         report(f"{setting.name}: {setting.n:,} {setting.one.unit}{after}")
-        found.append(_answer(setting))
+        found.append(answer_of(setting))
         eps0.setdefault(setting.group, _eps0(setting))
     return Account(deployment, tuple(eps0.values()), tuple(found))
 
@@ -116,21 +118,51 @@ def _eps0(setting: Setting) -> float:
     return setting.guarantee if setting.sums is not None else setting.one.accountant(1).eps0
 
 
-def _answer(setting: Setting) -> Answer:
-    """The bound, and that from published theorems where it rests on others.
+def answer_of(setting: Setting, *, margin: bool = True) -> Answer:
+    """What is certified in a setting, and by published theorems where that rests on others.
 
     Nothing of sums, declared shufflers or several users is published.
+
+    Parameters
+    ----------
+    setting : Setting
+        What is asked.
+    margin : bool
+        Whether ends are moved outward, as for a certificate, so that a verifier can decide.
     """
-    bound = with_margin(setting, bound_of(setting))
+    moved = with_margin if margin else lambda _, bound: bound
+    bound, why = answered(setting)
     theorem = bound.upper_theorem
     alone = setting.sums is not None or setting.one.widened
     if alone or theorem is None or theorem.provenance == "published":
-        return Answer(setting, bound)
-    return Answer(setting, bound, with_margin(setting, bound_of(setting, trust="published")))
+        return Answer(setting, moved(setting, bound), why=why)
+    published, _ = answered(setting, trust="published")
+    return Answer(setting, moved(setting, bound), moved(setting, published))
+
+
+def answered(setting: Setting, *, trust: Trust | None = None) -> tuple[Bound, str]:
+    """What is certified and "", or a bound that says nothing and the reason.
+
+    A setting that no analysis knows is one line of an account, and does not end it.
+    """
+    try:
+        return bound_of(setting, trust=trust), ""
+    except NotCertified as error:
+        target = setting.content.target
+        delta = target.quantity == "delta"
+        nothing = Bound(
+            quantity=target.quantity,
+            relation=setting.relation,
+            lower=0.0,
+            upper=1.0 if delta else math.inf,
+            at={"n": setting.n, "epsilon" if delta else "delta": target.value},
+            log_upper=0.0 if delta else None,
+        )
+        return nothing, str(error)
 
 
 def bound_of(setting: Setting, *, trust: Trust | None = None) -> Bound:
-    """What the deployment's target asks for, by what a certificate's reader recomputes.
+    """What the deployment's target asks for: both ends, without the margin of a certificate.
 
     Parameters
     ----------
@@ -142,20 +174,17 @@ def bound_of(setting: Setting, *, trust: Trust | None = None) -> Bound:
     one, asked = setting.one, setting.content.target
     quantity, value = asked.quantity, asked.value
     if setting.sums is not None:
-        return setting.sums.bound(quantity, value, recomputed=True)
+        return setting.sums.bound(quantity, value)
     if setting.crowd is not None:
-        accounting = one.accounting
-        chosen = accounting.rtol, accounting.trust if trust is None else trust
-        among = crowd(setting.crowd.groups, setting.group, *chosen)
-        return among.bound(quantity, value, recomputed=True)
+        seen = setting.crowd if trust is None else replace(setting.crowd, trust=trust)
+        return seen.again(setting.rounds).bound(quantity, value)
+    messages = one.accountant(setting.n, trust=trust).again(setting.rounds)
     if one.widened:
-        return widened_at_target(one, setting.n, failed=setting.failed)
-    messages = one.accountant(setting.n, trust=trust)
-    if setting.rounds > 1:
-        return after_rounds(messages, rounds=setting.rounds, quantity=quantity, value=value)
-    # One user's messages give away the order in which they were made.
-    alone = setting.failed and setting.protocol
-    found = messages.bound(quantity, value, analysis="local" if alone else None)
+        return behind_shuffler(one, messages, quantity, value, failed=setting.failed)
+    if setting.failed and setting.protocol:
+        # One user's messages give away the order in which they were made.
+        return messages.bound(quantity, value, analysis="local")
+    found = messages.bound(quantity, value)
     if not setting.content.group:
         return found
     # Nobody hides a member: what others run is of no account.
@@ -200,7 +229,7 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
 
         def summed(n: int) -> Bound:
             seen = deployment.sums(n, rounds=now.rounds, rtol=_SUMS_RTOL)
-            return seen.bound(target.quantity, target.value, recomputed=True)
+            return seen.bound(target.quantity, target.value)
 
         ns, bounds = _swept(summed, found, (low, high), report)
         return Curve(ns, bounds)

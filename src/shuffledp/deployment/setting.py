@@ -13,8 +13,8 @@ from shuffledp.deployment.model import Deployment, as_written
 from shuffledp.deployment.widened import relation_of
 from shuffledp.laws.sources import Family
 from shuffledp.multimessage import MultiMessage
-from shuffledp.neighbours import REPLACEMENT, Relation, of_group
-from shuffledp.population.member import Member
+from shuffledp.neighbours import REPLACEMENT, Relation
+from shuffledp.population.crowd import Crowd, crowd
 from shuffledp.randomizers import Randomizer
 from shuffledp.views.datasets import local_guarantee
 from shuffledp.views.sums import Sums
@@ -102,28 +102,24 @@ class Setting:
         return self.one.sums(self.n, rounds=self.rounds, failed=self.failed)
 
     @cached_property
-    def crowd(self) -> Member | None:
-        """A member among all groups; None where there is one mechanism, or nothing hides it."""
+    def crowd(self) -> Crowd | None:
+        """A group among all; None where there is one mechanism, or nothing hides a report."""
         if not self.content.group or self.failed:
             return None
-        groups = tuple((source_from_dict(one.randomizer), one.users) for one in self.content.group)
+        groups = [(source_from_dict(one.randomizer), one.users) for one in self.content.group]
         accounting = self.content.accounting
-        return Member(groups, self.group, rtol=accounting.rtol, trust=accounting.trust)
-
-    @property
-    def own(self) -> int:
-        """Users of the mechanism among whom the user is hidden, all other mechanisms left out."""
-        return self.n if self.crowd is None else self.crowd.own.n
+        return crowd(groups, self.group, accounting.rtol, accounting.trust)
 
     @cached_property
     def relation(self) -> Relation:
         """Which datasets are neighbours."""
         if self.sums is not None:
             return self.sums.relation
+        if self.crowd is not None:
+            return self.crowd.relation
         if not isinstance(self.source, Randomizer):
             return REPLACEMENT
-        found = relation_of(self.one, self.source.relation)
-        return found if self.crowd is None else of_group(self.group, found)
+        return relation_of(self.one, self.source.relation)
 
     @property
     def guarantee(self) -> float:

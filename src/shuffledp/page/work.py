@@ -83,7 +83,7 @@ def _on_curve(ask: Question, n: int) -> Bound:
     """Both ends at one n; of sums those of a certificate, which take a second where others ten."""
     account = ask.asked.account(n)
     if ask.asked.view == "sums":
-        return account.seen.bound("epsilon", ask.delta, recomputed=True)
+        return account.seen.bound("epsilon", ask.delta)
     return account.epsilon(delta=ask.delta, **ask.asked.named())
 
 

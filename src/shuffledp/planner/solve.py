@@ -150,7 +150,7 @@ def confirm(option: Option, asked: Asked, value: float) -> Settled:
             return one
         part = one.as_round(sharper=False)
         log_target = math.log(asked.delta)
-        part = stated(part, log_target=log_target, rounds=asked.rounds, lower=False)
+        part = stated(part, log_target=log_target, rounds=asked.rounds)
         return compose([part], rounds=asked.rounds)
 
     # An account adds its own width to eps.

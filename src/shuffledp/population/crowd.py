@@ -80,8 +80,8 @@ class Crowd(Seen):
         own = {self.groups[k][0].relation.sentence for k in self._asked()}
         return tuple(self.relation.sentence if word in own else word for word in words)
 
-    def bound(self, quantity: Quantity, value: float, *, recomputed: bool = False) -> Bound:
-        """Both ends; ``recomputed``: assumptions as certificates list them, the relation apart."""
+    def bound(self, quantity: Quantity, value: float) -> Bound:
+        """Both ends."""
         if self.rounds > 1:
             return self.composed().bound(quantity, value)
         members = [self._member(k) for k in self._asked()]
@@ -94,8 +94,6 @@ class Crowd(Seen):
             lower = _largest([one.lower_log_delta(value) for one in members])
             at, wanted = {"epsilon": value, "n": self.n}, 10.0 * self.rtol
         found = bound_of(quantity, lower, upper, at=at, relation=self.relation, wanted=wanted)
-        if recomputed:
-            return found
         return replace(found, assumptions=self._of_the_group(found.assumptions))
 
     def as_round(self, *, sharper: bool = True) -> Round:

@@ -326,10 +326,6 @@ class CrowdCurve:
         found = self._of_all(epsilon)
         return found if self.own is None else min(found, self.own.rough(epsilon))
 
-    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
-        """No certificate is written of a crowd's rounds."""
-        del epsilon
-
     def _of_all(self, epsilon: float) -> float:
         return _FOUND.of(self).answer(epsilon, lambda: self.upper(epsilon))
 

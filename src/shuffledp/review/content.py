@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shuffledp.bound import outward, width_words
+from shuffledp.bound import outward
 from shuffledp.certificate.members import WORDS, Ends
 from shuffledp.review.cautions import verdict_of
 from shuffledp.review.entry import Entry, joined
@@ -262,10 +262,14 @@ def _said(members: Any) -> list[Markup]:
         f"whatever the {members.who} does"
     )
     said.append(line(strong(f"local guarantee{of}"), f": {words}"))
-    claims = [claim for ends in members.ends for claim in ends.claims]
-    widths = [claim.numerical_width for claim in claims if claim.numerical_width is not None]
     rtol = members.content.accounting.rtol
-    said.append(line(strong("numerical width"), f": {width_words(widths, rtol)}"))
+    words = f": both ends are given with a relative margin of {rtol:g}, so that verify can decide"
+    said.append(line(strong("margin"), words))
+    said += [
+        line(strong(f"{ends.name}{of}"), f": nothing is certified: {ends.upper.why}")
+        for ends in members.ends
+        if ends.upper.why is not None
+    ]
     return said
 
 

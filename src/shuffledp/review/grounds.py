@@ -37,10 +37,7 @@ def assumptions(members: Any) -> list[str]:
     """All that a reader is asked to believe, each once; what only the failure asks, by its name."""
     said, usual = list(members.assumptions), set(members.assumptions)
     asked = [
-        (ends, words)
-        for ends in members.ends
-        for claim in ends.claims
-        for words in members.words(claim)
+        (ends, words) for ends in members.ends for claim in ends.claims for words in claim.words
     ]
     usual.update(words for ends, words in asked if not ends.setting.failed)
     said += [words if words in usual else f"{ends.name}: {words}" for ends, words in asked]
@@ -109,7 +106,7 @@ def verification(entry: Entry) -> list[Block]:
     blocks += [
         paragraph(
             "The verifier recomputes the numbers from the mechanism's definition in ball "
-            "arithmetic, with more bits and finer cells than before. Theorems are cited, not "
+            "arithmetic, with more bits than before. Theorems are cited, not "
             "proved again. To check again: ",
             code(again),
             ". Not checked:",

@@ -6,7 +6,7 @@ from shuffledp.rounds.composed import Composed
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.loss import LossLaw, LossPair
 from shuffledp.rounds.part import WIDTH, Candidate, Part, Round
-from shuffledp.rounds.stated import StatedRound, direction, stated, stated_above, stated_below
+from shuffledp.rounds.stated import StatedRound, stated, stated_above
 
 __all__ = [
     "WIDTH",
@@ -20,8 +20,6 @@ __all__ = [
     "StatedRound",
     "central",
     "compose",
-    "direction",
     "stated",
     "stated_above",
-    "stated_below",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -64,13 +64,6 @@ class Sharper(Protocol):
 
     def rough(self, epsilon: float) -> float:
         """An estimate of that bound, not certified."""
-        ...
-
-    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
-        """The bound and the numbers from which a verifier recomputes it.
-
-        None if there is no bound.
-        """
         ...
 
 

@@ -21,14 +21,12 @@ from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import OUE, RAPPOR
-from shuffledp.rounds import Candidate, Round, StatedRound, compose, direction, stated
+from shuffledp.rounds import Candidate, Round, compose
 from shuffledp.views.added_up import AddedUp
 from shuffledp.views.noise import AddedNoise
 
 # How near both ends of eps of one coordinate are, relatively; and with Laplace noise.
 _RTOL, _LAPLACE = 1e-6, 5e-4
-# The first delta that curves are followed to where delta is asked for, and the last.
-_LOWEST = -560.0
 # What infinite losses may add to delta.
 _SHARE = 1e-3
 # Values of a curve are this far apart at the most (``Round``); what follows asks for no less;
@@ -77,7 +75,7 @@ def _up(times: Fraction, eps0: float) -> float:
     return product if Fraction(product) >= exact else math.nextafter(product, math.inf)
 
 
-def searched(view: AddedUp, *, quantity: Quantity, value: float, recomputed: bool) -> Bound:
+def searched(view: AddedUp, *, quantity: Quantity, value: float) -> Bound:
     """Both ends for sums of bits, by every data set of a coordinate.
 
     Parameters
@@ -88,12 +86,10 @@ def searched(view: AddedUp, *, quantity: Quantity, value: float, recomputed: boo
         What is bounded.
     value : float
         What is held fixed: delta for "epsilon", eps for "delta".
-    recomputed : bool
-        With values in the witness that a certificate's reader recomputes.
     """
     if view.changed == 1:
         return _capped(view, _one(view, quantity, value))
-    return _capped(view, _several(view, quantity, value, recomputed=recomputed))
+    return _capped(view, _several(view, quantity, value))
 
 
 def _capped(view: AddedUp, bound: Bound) -> Bound:
@@ -184,49 +180,23 @@ def _held(view: AddedUp, named: dict[str, Any]) -> dict[str, Any]:
 # ----------------------------------------------------------------------------- many coordinates
 
 
-def _several(view: AddedUp, quantity: Quantity, value: float, *, recomputed: bool) -> Bound:
+def _several(view: AddedUp, quantity: Quantity, value: float) -> Bound:
     """Coordinates by one coordinate's values at dots."""
     part, times, falling = one_coordinate(view), view.changed, view.falling
-    if recomputed:
-        if quantity == "epsilon":
-            log_target = math.log(value)
-        else:
-            log_target = max(compose([(part, times)]).rough_log_delta(value), _LOWEST)
-        part = stated(part, log_target=log_target, rounds=times)
     found = below = compose([(part, times)]).bound(quantity, value)
     if falling != times:
         # Those that rise have other laws: they are left out, which only lowers the lower end.
         below = compose([(part, falling)]).bound(quantity, value)
-    if isinstance(part, StatedRound):
-        witness = _witness(part, below, falling)
-    else:
-        upper = {"analysis": "sums"}
-        own = below.witness.get("lower", {}).get("round 1", {})
-        lower = {"analysis": "sums-dataset", "others": own["others"]} if "others" in own else {}
-        witness = {"upper": upper, "lower": lower}
+    own = below.witness.get("lower", {}).get("round 1", {})
+    lower = {"analysis": "sums-dataset", "others": own["others"]} if "others" in own else {}
     made = view.bound_of(
         quantity,
         value,
         ((min(below.lower, found.upper), found.upper), (below.log_lower, found.log_upper)),
-        witness,
+        {"upper": {"analysis": "sums"}, "lower": lower},
         (found.upper_width, None if below is not found else found.lower_width),
     )
     return replace(made, notes=found.notes)
-
-
-def _witness(made: StatedRound, found: Bound, times: int) -> dict[str, Any]:
-    upper = {"analysis": "sums", "dots": list(made.dots), "values": list(made.values)}
-    lower: dict[str, Any] = {}
-    if found.lower > 0.0 or (found.log_lower is not None and found.log_lower > -math.inf):
-        epsilon = found.lower if found.quantity == "epsilon" else found.at["epsilon"]
-        lower = {
-            "analysis": "sums-dataset",
-            "others": made.reproduces["others"],
-            "swap": direction(made, times, float(epsilon)),
-            "dots": list(made.lower_dots),
-            "ends": [[list(end) for end in ends] for ends in made.ends],
-        }
-    return {"upper": upper, "lower": lower}
 
 
 @dataclass(frozen=True)

@@ -47,12 +47,10 @@ _LOOSER = 2e-3
 class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride]
     """A mechanism among n users whose reports are added up."""
 
-    def bound(self, quantity: Quantity, value: float, *, recomputed: bool = False) -> Bound:
-        """Both ends; ``recomputed``: by the data sets of a coordinate alone."""
+    def bound(self, quantity: Quantity, value: float) -> Bound:
+        """Both ends."""
         if self.normal is not None:
             return normal_sum(self, self.normal, quantity, value)
-        if recomputed:
-            return searched(self, quantity=quantity, value=value, recomputed=True)
         return self._best(quantity, value)
 
     def among(self, n: int) -> Sums:
@@ -70,7 +68,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
 
     def _best(self, quantity: Quantity, value: float) -> Bound:
         """By all data sets of a coordinate; and, where 0 and 1 are not alike, by two ways more."""
-        found = searched(self, quantity=quantity, value=value, recomputed=False)
+        found = searched(self, quantity=quantity, value=value)
         if self.changed == self.falling:
             return found
         if self.added is None and self.items and self.relation == REPLACEMENT:
@@ -122,7 +120,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
         if self.changed == 1:
             one, width = self.of_all, one_coordinate(self).width
             return lambda epsilon: one.log_delta(epsilon, width=width).high
-        part = stated(one_coordinate(self), log_target=log_target, rounds=self.changed, lower=False)
+        part = stated(one_coordinate(self), log_target=log_target, rounds=self.changed)
         made = compose([(part, self.changed)])
         return lambda epsilon: _log_upper(made.delta(epsilon=epsilon))
 
