@@ -107,7 +107,7 @@ def test_published_bound_is_given_where_it_differs():
 
 def test_json_alone_writes_nothing(toml, tmp_path):
     result = run("account", toml, "--json")
-    assert json.loads(result.stdout)["format"] == "shuffledp-certificate/3"
+    assert json.loads(result.stdout)["format"] == "shuffledp-certificate/4"
     assert result.stderr == ""
     assert [p.name for p in tmp_path.iterdir()] == ["t.toml"]
 

@@ -14,15 +14,16 @@ from catalogue import CATALOGUE
 from frontend.certificates import KINDS, RUN, issued, issued_of, one
 from frontend.edits import at, caught, edits, outcome, place, remember, resigned
 from multimessage.test_deployments import PROTOCOLS
-from shuffledp.certificate import read, to_dict
+from shuffledp.certificate import read, to_dict, verifier
 from shuffledp.certificate.verifier import verify
+from shuffledp.errors import ParameterError
 from shuffledp.mechanism.base import mechanism_class
 from shuffledp.randomizers import randomizer_names
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
 
 # An edited setting of which every claim is true is another deployment's, which the file shows.
-IN_THE_FILE = ("deployment.content", "deployment.sha256", "release")
+IN_THE_FILE = ("deployment.sha256", "release")
 FREE = {
     "deployment.file",
     "shuffledp_version",
@@ -107,6 +108,10 @@ def check_edits(kind, folder, chosen):
     for where, what, new in chosen(every):
         tried += 1
         forged = new if where[:1] == ("checksum",) else resigned(new)
+        if where[:2] == ("deployment", "content"):
+            # Another deployment's certificate may be a true one: its file tells them apart.
+            assert caught_by_file(forged, path, source), (where, what)
+            continue
         if caught(outcome(forged, path)):
             continue
         spot = place(where)
@@ -114,6 +119,20 @@ def check_edits(kind, folder, chosen):
             assert spot.startswith(IN_THE_FILE), (spot, what)
             assert caught(outcome(forged, path, deployment=source)), (spot, what)
     return tried
+
+
+def caught_by_file(forged, path, source):
+    """Whether it is refused, or not what the deployment file says; nothing is computed."""
+
+    def not_asked(*_, **__):
+        raise ParameterError("not asked")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verifier, "answer_of", not_asked)
+        found = outcome(forged, path, deployment=source)
+    if isinstance(found, str):
+        return True
+    return any(c.scenario == "file" and c.verdict == "does not hold" for c in found)
 
 
 @pytest.mark.parametrize("kind", marked(KINDS, SLOW))

@@ -67,11 +67,11 @@ def _difference(claim: Claim, again: Claim) -> str:
 
 
 def _compared(claim: Claim, again: Claim) -> tuple[Verdict, str]:
-    if again.nothing and claim.nothing:
-        return "holds", "nothing is claimed"
     upper = claim.end == "upper"
-    if claim.nothing:
-        return ("does not hold", "no number is given") if upper else ("holds", "nothing is claimed")
+    if claim.nothing and (again.nothing or not upper):
+        return "holds", "nothing is claimed"
+    if claim.value is None:
+        return "does not hold", "no number is given"
     if claim.quantity == "epsilon":
         given, found = float(claim.value or 0.0), float(again.value or 0.0)
         room = _NEAR * found

@@ -13,7 +13,7 @@ from shuffledp.deployment.model import Deployment, as_written
 from shuffledp.deployment.widened import relation_of
 from shuffledp.laws.sources import Family
 from shuffledp.multimessage import MultiMessage
-from shuffledp.neighbours import REPLACEMENT, Relation
+from shuffledp.neighbours import REPLACEMENT, Relation, of_group
 from shuffledp.population.crowd import Crowd, crowd
 from shuffledp.randomizers import Randomizer
 from shuffledp.views.datasets import local_guarantee
@@ -115,11 +115,10 @@ class Setting:
         """Which datasets are neighbours."""
         if self.sums is not None:
             return self.sums.relation
-        if self.crowd is not None:
-            return self.crowd.relation
         if not isinstance(self.source, Randomizer):
             return REPLACEMENT
-        return relation_of(self.one, self.source.relation)
+        found = relation_of(self.one, self.source.relation)
+        return of_group(self.group, found) if len(self.content.group) > 1 else found
 
     @property
     def guarantee(self) -> float:
