@@ -1,6 +1,5 @@
 """The tables of docs/ends-that-meet.md are those that ``make figures`` makes."""
 
-import math
 import re
 from pathlib import Path
 

@@ -44,7 +44,7 @@ def test_the_local_guarantee_is_no_smaller_next_to_eps0_0(ones):
         assert Exact(view)(found)[0][1] < 1e-40
 
 
-def test_ends_are_close_and_agree_with_the_front_door():
+def test_ends_are_close():
     for mechanism, more, apart in (
         (sd.RAPPOR(d=9, eps0=3.0), {}, 1.015),
         (sd.RAPPOR(d=9, eps0=3.0), {"relation": "replace-special"}, 1.002),
@@ -52,11 +52,8 @@ def test_ends_are_close_and_agree_with_the_front_door():
         (sd.Gaussian(sigma=1.0), {}, 1.01),
     ):
         view = sd.shuffle(mechanism, 60, view="sums", **more)
-        found = view.seen.bound("epsilon", 1e-4, recomputed=True)
+        found = view.epsilon(delta=1e-4)
         assert found.upper <= apart * found.lower
-        other = view.epsilon(delta=1e-4)
-        assert found.lower <= other.upper
-        assert other.lower <= found.upper
 
 
 def test_of_symmetric_bits_every_coordinate_counts_of_others_those_that_fall():
@@ -73,11 +70,11 @@ def test_bits_without_a_local_guarantee(rounds):
     matrix = ((1.0, 0.0), (0.5, 0.5))
     view = sd.shuffle(sd.Channel(matrix), 8, view="sums").compose(rounds=rounds)
     assert math.isinf(local_guarantee(view.seen))
-    found = view.seen.bound("delta", 0.5, recomputed=True)
+    found = view.seen.bound("delta", 0.5)
     # All others hold the value that never sends a 1: the victim's 1 stands alone.
     seen = 1.0 - 0.5**rounds
     assert seen <= found.upper
     assert found.lower <= seen * (1.0 + 1e-12)
     # Polygons end at 0: of several rounds no lower end is claimed.
     assert found.lower >= 0.9 * seen or rounds > 1
-    assert view.seen.bound("epsilon", 0.01, recomputed=True).upper == math.inf
+    assert view.seen.bound("epsilon", 0.01).upper == math.inf

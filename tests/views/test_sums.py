@@ -66,18 +66,16 @@ def test_random_sums_against_every_pair_of_datasets(seed):
         epsilon = rng.choice((0.05, 0.3, 0.7, 0.95)) * mechanism.eps0
         exact = Exact(view)
         ((low, high),) = exact(epsilon)
-        for again in (False, True):
-            found = view.seen.bound("delta", epsilon, recomputed=again)
-            assert arb(found.lower) <= high, (mechanism, n, ones, relation)
-            assert low <= arb(found.upper), (mechanism, n, ones, relation)
+        found = view.delta(epsilon=epsilon)
+        assert arb(found.lower) <= high, (mechanism, n, ones, relation)
+        assert low <= arb(found.upper), (mechanism, n, ones, relation)
         if not low > 0:
             continue
         target = min(float(low.mid()), 0.5)
-        for again in (False, True):
-            ends = view.seen.bound("epsilon", target, recomputed=again)
-            # delta falls in eps: at the upper end it is below the target, at the lower one above.
-            assert exact(ends.upper)[0][0] <= target
-            assert exact(ends.lower)[0][1] >= target or ends.lower == 0.0
+        ends = view.epsilon(delta=target)
+        # delta falls in eps: at the upper end it is below the target, at the lower one above.
+        assert exact(ends.upper)[0][0] <= target
+        assert exact(ends.lower)[0][1] >= target or ends.lower == 0.0
 
 
 # ------------------------------------------------------------------------------ what is known

@@ -29,6 +29,9 @@ WIDTH = 1e-4
 # Least number of dots of a law below. If the first gap exceeds the next one by more than _GAP
 # times, dots are added at these halvings of it.
 _FEWEST, _GAP, _HALVINGS = 3, 8.0, (6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5)
+# Distances beyond the last dot, in nats, at which a curve with infinite losses is evaluated too, as
+# its estimates are flat.
+_FAR = (0.1, 0.3, 1.0, 3.0, 10.0, 20.0, 40.0)
 # Relative width of Renyi divergences to aim at.
 RENYI_RTOL = 1e-3
 # Most dots for it, which take half a second. Curves whose values take 10 to 100 times as long
@@ -311,6 +314,9 @@ class Round(Part):
         first, second = sides = _WORK.of(self).answer(("pair", index), lambda: self.both(candidate))
         eps = [e for e in joined_to_0(places) if e < first.last]
         eps = eps if len(eps) == len(places) else [*eps, first.last]
+        if any(curve.floor > -math.inf for curve in sides):
+            last = eps[-1]
+            eps += [last + far for far in _FAR if last + far < first.last]
         values = first.values_at(eps)
         mirror = values if second is first else second.values_at(eps)
         least = min(curve.floor for curve in sides)
