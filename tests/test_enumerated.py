@@ -63,6 +63,7 @@ def test_against_all_output_vectors(seed):
     assert worst_delta(channel, n, [alpha]) == [worst]
 
 
+@pytest.mark.many(6)
 @pytest.mark.parametrize("seed", range(25))
 def test_the_blanket_is_never_below_the_truth(seed):
     rng = random.Random(100 + seed)

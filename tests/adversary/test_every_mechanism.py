@@ -95,6 +95,7 @@ def statistics(outputs, inputs):
     return found
 
 
+@pytest.mark.many(45)
 @pytest.mark.parametrize("eps0", [None, 1e-3, 12.0])
 @pytest.mark.parametrize("name", LAWS)
 def test_the_law_is_the_definition(name, eps0, monkeypatch):
@@ -119,6 +120,7 @@ def compare(mechanism, rows, named, rng):
             assert abs(got - want) <= want * 1e-12 + arb(10) ** -30, (mechanism, inputs)
 
 
+@pytest.mark.many(24)
 @pytest.mark.parametrize(("name", "arguments", "definition"), list(small(1.3)))
 def test_the_law_is_the_definition_at_other_sizes(name, arguments, definition):
     rows = definition(**arguments)
@@ -197,6 +199,7 @@ def stolen_from(mechanism):
 UNSETTLED = {"hadamard-response", "privunit"}
 
 
+@pytest.mark.many(14)
 @pytest.mark.parametrize("name", NAMES)
 def test_label_stealing_is_above_all_data_sets_at_any_numbers(name):
     """Proposed numbers, sensible and absurd ones."""
@@ -218,6 +221,7 @@ def test_label_stealing_is_above_all_data_sets_at_any_numbers(name):
         assert bounded_by(truth, found), (mechanism, epsilon, numbers)
 
 
+@pytest.mark.many(14)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_labels_dominate_every_triple(name):
     """E (R_x0 - a R_x1 + t R_x)_+ of any third input: at most a mixture of the labels'."""

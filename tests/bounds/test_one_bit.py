@@ -55,6 +55,7 @@ def holds(curve, epsilon, worst, width=1e-5):
     return found
 
 
+@pytest.mark.many(10)
 @pytest.mark.parametrize("seed", range(25))
 def test_all_datasets_and_pairs_of_random_channels(seed):
     """Two to four inputs, every multiset of the others' inputs, both orders, n <= 6."""
@@ -182,6 +183,7 @@ def test_eps_of_both_ends():
             assert best.upper <= bound.upper * (1.0 + 1e-12)
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_eps_of_random_channels_against_all_data_sets(seed):
     """At the upper end every data set is at most the target, at the lower one some is."""

@@ -72,6 +72,7 @@ def test_where_work_runs_out_a_wider_bracket_holds(work, monkeypatch):
     assert found.width < 1.0
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("seed", range(10))
 def test_log_delta(seed, monkeypatch):
     if seed % 2:
@@ -93,6 +94,7 @@ def test_log_delta(seed, monkeypatch):
             assert math.exp(profile.log_floor()) <= truth + 1e-300
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_epsilon(seed):
     target = 10 ** random.Random(seed).uniform(-4, -0.3)
@@ -116,6 +118,7 @@ def test_epsilon(seed):
             assert low * (1 + 2e-6) >= min(high, 300.0) or value(low * (1 + 3e-6)) <= target
 
 
+@pytest.mark.many(6)
 @pytest.mark.parametrize("n", [3, 1000, 10**5, 10**9, 10**12])
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-30, 1e-100])
 def test_both_ends_meet_for_k_rr(n, delta):

@@ -105,6 +105,7 @@ def check(seed, size):
         assert at_most(truth, enough), (seed, free, contour)
 
 
+@pytest.mark.many(10)
 @pytest.mark.parametrize("seed", range(24))
 def test_two_groups_all_data_sets(seed):
     check(seed, 2)
@@ -184,6 +185,7 @@ def sets(rng):
     return first, second, changed, list(zip(rows, counts, strict=True))
 
 
+@pytest.mark.many(10)
 @pytest.mark.parametrize("seed", range(30))
 def test_no_test_tells_more_than_the_divergence(seed):
     """Proposed tests and contours, and any others."""
@@ -215,6 +217,7 @@ def test_no_test_tells_more_than_the_divergence(seed):
         assert not low > ball(Fraction(truth)), (test, contour)
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("seed", range(25))
 def test_of_bits_nothing_is_lost(seed):
     """The proposed test is that of the likelihood ratio, of several users, too."""

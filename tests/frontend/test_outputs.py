@@ -127,6 +127,7 @@ def with_output(words, option, path):
     return [*words, option, path]
 
 
+@pytest.mark.many(16)
 @pytest.mark.parametrize(("name", "option", "source", "way"), PAIRS)
 def test_every_output_against_every_input(name, option, source, way, place, capsys, request):
     words, _, _ = COMMANDS[name]
@@ -177,6 +178,7 @@ def odd_place(kind, ending):
     return name
 
 
+@pytest.mark.many(14)
 @pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize(("name", "option"), OUTPUTS)
 def test_only_regular_files_are_written(name, option, kind, place, capsys):

@@ -178,6 +178,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.many(10)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("row", [i for i, (of, _, _) in enumerate(FILES) if of is DATA])
 def test_every_command_refuses_it_in_one_line_and_writes_nothing(

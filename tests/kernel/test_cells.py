@@ -45,6 +45,7 @@ def mean(atoms):
     return sum(float(m) * float(g) for m, g in atoms)
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize("seed", range(40))
 def test_convex_order(seed):
     cells, atoms = random_cells(np.random.default_rng(seed))
@@ -60,6 +61,7 @@ def test_convex_order(seed):
         assert call(upper, place) >= exact - 1e-12
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("seed", range(20))
 def test_fewer_atoms_keep_the_order(seed):
     rng = np.random.default_rng(seed)
@@ -202,6 +204,7 @@ def stretched_cell(rng, atoms=6):
     return cell, list(zip(mass, p / mass, q / mass, strict=True))
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize("seed", range(40))
 def test_cells_with_a_common_factor(seed):
     """Their gains, swapped ones too, and those of the same cell without the factor."""

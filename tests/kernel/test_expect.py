@@ -53,6 +53,7 @@ def sensible(law, n, shift, gap, *, rel=1e-4):
     return Contour(alpha, h, size * 2 + 60 / alpha, rel / 1e3 / alpha, alpha / 2, 2 * alpha)
 
 
+@pytest.mark.many(9)
 @pytest.mark.parametrize("gap", [0, 1])
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 7])
 def test_one_law(seed, gap):
@@ -66,6 +67,7 @@ def test_one_law(seed, gap):
         assert float(found[1] - found[0]) <= 0.02 * float(truth)
 
 
+@pytest.mark.many(9)
 @pytest.mark.parametrize("gap", [0, 1])
 @pytest.mark.parametrize("seed", range(4))
 def test_several_laws(seed, gap):
@@ -134,6 +136,7 @@ def test_absurd_contours_are_true(seed, alpha, smoothing, period, tolerance, gap
         contains(found, expected(law, shift, gap), gap)
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("gap", [0, 1])
 @pytest.mark.parametrize("seed", range(10))
 def test_two_atoms(seed, gap):

@@ -77,6 +77,7 @@ def peak(b, gap):
     return 1 / (math.e * b) if gap == 0 else b**b / (1 + b) ** (1 + b)
 
 
+@pytest.mark.many(9)
 @pytest.mark.parametrize("gap", [0, 1])
 @pytest.mark.parametrize("kind", ["one law", "two laws", "layer"])
 @pytest.mark.parametrize("shift", [0.0, 0.75, -0.5])
@@ -161,6 +162,7 @@ def test_the_envelope_of_a_node(gap, alpha):
         assert total <= float(kernel.beyond(arb(t), arb(step)))
 
 
+@pytest.mark.many(14)
 @pytest.mark.parametrize("gap", [0, 1])
 @pytest.mark.parametrize("kind", ["one law", "two laws", "layer", "many atoms"])
 @pytest.mark.parametrize("tolerance", [3.0, 0.1, 1e-3, 1e-6])

@@ -39,6 +39,7 @@ def sides(law, rare, n):
     )
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize(("law", "rare", "n"), list(cases()))
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
 def test_values_and_bounds_hold(law, rare, n, alpha):

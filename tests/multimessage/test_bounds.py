@@ -52,6 +52,7 @@ def worst_delta(protocol, n, alpha):
     return Fraction(worst, alpha.denominator * unit ** (n + len(dummies)))
 
 
+@pytest.mark.many(28)
 @pytest.mark.parametrize(("protocol", "n"), CASES)
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 def test_bounds_hold_against_all_datasets(protocol, n, epsilon):

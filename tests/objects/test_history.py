@@ -39,6 +39,7 @@ def questions(name):
     return asked
 
 
+@pytest.mark.many(14)
 @pytest.mark.parametrize("name", [*NAMES, "best privunit"])
 def test_pairs_and_data_sets_do_not_depend_on_the_precision(name):
     m = sd.PrivUnit.best(d=10, eps0=2.0) if name == "best privunit" else example(name)

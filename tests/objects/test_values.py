@@ -65,6 +65,7 @@ def test_every_mechanism_is_here():
     assert set(ARGUMENTS) == set(NAMES)
 
 
+@pytest.mark.many(40)
 @pytest.mark.parametrize(("name", "field"), FIELDS)
 def test_replace_is_making_it_anew(name, field):
     more = WITH.get((name, field), {field: OTHERS[field][0]})
@@ -80,6 +81,7 @@ def test_replace_is_making_it_anew(name, field):
         assert dataclasses.replace(found, **{key: ARGUMENTS[name][key] for key in more}) == old
 
 
+@pytest.mark.many(20)
 @pytest.mark.parametrize("name", VALUES)
 def test_copies_are_equal_and_hash_alike(name):
     value, other = VALUES[name](), VALUES[name]()

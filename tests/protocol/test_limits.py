@@ -65,6 +65,7 @@ def test_tails_of_steps_to_both_sides_are_too(share):
     assert np.allclose(found[seen], tails[seen], rtol=1e-9, atol=0.0)
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("tail", [0.2, 0.025, 1e-5])
 @pytest.mark.parametrize(
     ("n", "p", "q", "others", "r"),
@@ -151,6 +152,7 @@ def missed(limits, n):
     return worst
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("tail", [0.0005, 0.025, 0.05, 0.1, 0.25, 0.4, 0.49])
 @pytest.mark.parametrize("n", [1, 2, 5, 13])
 def test_bits_of_any_probabilities_are_covered_and_no_more(n, tail):

@@ -48,6 +48,7 @@ def hit(rows):
     return table > table.min() * (1.0 + 1e-9)
 
 
+@pytest.mark.many(10)
 @pytest.mark.parametrize(("kind", "domain", "q"), NAMED)
 def test_all_ordered_pairs_have_one_law_and_every_triple_one_of_those_named(kind, domain, q):
     """Exactly: Theorem 4.2c, and section 5.1 of docs/theory-stealing.md."""
@@ -80,6 +81,7 @@ def every_report(kind, domain, q):
     return made, np.array(list(itertools.product(range(q), repeat=made.digits + 1)))
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize(("kind", "domain", "q"), NAMED)
 @pytest.mark.parametrize("table", [1, 30, 1 << 20])
 def test_sums_count_the_reports_that_favour_each_item(kind, domain, q, table, monkeypatch):
@@ -97,6 +99,7 @@ def test_sums_count_the_reports_that_favour_each_item(kind, domain, q, table, mo
     assert not none.sums.any()
 
 
+@pytest.mark.many(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("q", "t"), [(2, 6), (3, 4), (5, 3), (13, 2), (23, 2)])
 @pytest.mark.parametrize("table", [800, 1 << 20])

@@ -36,6 +36,7 @@ def local_loss(randomizer, x0, x1):
     return sides[1] - sides[0]
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_one_report_as_it_is_run(scale, distance):

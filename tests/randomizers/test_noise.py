@@ -163,7 +163,7 @@ def drawn(case, bits, words, own=0):
     return np.array(found)
 
 
-@pytest.mark.many(40)
+@pytest.mark.many(16)
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 @pytest.mark.parametrize("own", [0, 3, 8])
 def test_every_short_word(case, own):
@@ -237,7 +237,7 @@ def test_words_at_random_are_in_their_cell(case):
         assert case.at_least(first + (1 << size) - own, FINE, own) <= u + arb(2) ** -64
 
 
-@pytest.mark.many(40)
+@pytest.mark.many(16)
 @pytest.mark.parametrize("word", [0, 1, 2**64 - 1, 2**64 - 2, 2**63, 2**63 - 1])
 @pytest.mark.parametrize("case", CASES[::2], ids=NAMES[::2])
 def test_rarest_words(case, word):

@@ -25,6 +25,7 @@ def counted(reports, every):
     return found
 
 
+@pytest.mark.many(14)
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_sampler_has_the_law(randomizer):
     rows, every = outputs(randomizer)

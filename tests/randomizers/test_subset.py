@@ -8,6 +8,7 @@ import shuffledp as sd
 from laws import law_of
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("eps0", [1e-6, 0.1, 0.7, 1.5, 3.0, 8.0, 30.0, 300.0])
 @pytest.mark.parametrize("d", [2, 3, 4, 7, 50, 99])
 def test_default_size_has_the_least_variance(d, eps0):

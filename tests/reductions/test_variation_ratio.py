@@ -76,6 +76,7 @@ def numbers(p, beta, q):
     return VariationRatio(p=math.inf if p is None else float(p), beta=min(up[0], 1.0), q=up[1])
 
 
+@pytest.mark.many(10)
 @pytest.mark.parametrize(("p", "beta", "q", "n"), SMALL)
 @pytest.mark.parametrize("epsilon", [0.0, 0.125, 0.75])
 def test_repaired_pair_is_theorem_5_4(p, beta, q, n, epsilon):

@@ -55,6 +55,7 @@ def exact_at(pairs, eps):
     return sum((ball(p) - a * ball(q) for p, q in pairs if not ball(p) - a * ball(q) < 0), ball(0))
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("outside", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 1e-3])

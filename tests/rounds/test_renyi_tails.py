@@ -30,6 +30,7 @@ def quadrature(shape, distance, order, *, width=60.0):
     return math.log(total) + top - norm
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("shape", [1.2, 2.0, 3.0, 4.0])
 @pytest.mark.parametrize("distance", [0.1, 1.0, 3.0])
 @pytest.mark.parametrize("order", [1.5, 2.0, 7.0])
@@ -79,6 +80,7 @@ def test_reports_of_parts():
     assert near.local_renyi(2.0) == pytest.approx(0.01, rel=1e-6)
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("mu", [0.1, 0.5, 3.0])
 @pytest.mark.parametrize("order", [1.2, 2.0, 9.0])
 @pytest.mark.parametrize("far", [0.0, 1.0, 4.0, 8.0])

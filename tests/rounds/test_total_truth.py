@@ -14,6 +14,7 @@ def log_delta(parts, eps, *, width):
     return Total(parts).log_delta(eps, rel=width)
 
 
+@pytest.mark.many(10)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("infinite", [False, True])
 def test_inside_at_few_rounds(seed, infinite):

@@ -89,6 +89,7 @@ def bound(case: Case, free: Numbers, n: int, eps: float) -> float:
         return math.exp(log_delta([case], [free], n, eps))
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_parts_have_their_own_numbers(seed: int) -> None:
     """Section 5.1: t = R_x - share B, outputs without blanket or labelled part are lost."""
@@ -115,6 +116,7 @@ def test_parts_have_their_own_numbers(seed: int) -> None:
     assert 0.995 * wanted <= bound(case, free, n, eps) <= wanted * (1 + 1e-4)
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_constants_serve_labels_of_their_own(seed: int) -> None:
     """Sections 5.2 to 5.8: labels of other outputs than the reservoir's, a ceiling, and a rest."""

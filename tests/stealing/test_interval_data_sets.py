@@ -35,6 +35,7 @@ def best_numbers(sketch: Sketch, n: int, eps: float, rng: np.random.Generator) -
     )
 
 
+@pytest.mark.many(10)
 @noises
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("eps", [0.02, 0.3, 0.8])

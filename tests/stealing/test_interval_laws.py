@@ -26,6 +26,7 @@ from stealing.interval_noise import (
 )
 
 
+@pytest.mark.many(7)
 @noises
 @pytest.mark.parametrize(("eps", "middle"), [(0.05, 1.0), (1.0, 1.0), (1.0, 0.2), (0.3, 0.0)])
 def test_labels_are_above_their_laws(normal: bool, width: float, eps: float, middle: float) -> None:

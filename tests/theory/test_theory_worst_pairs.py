@@ -64,6 +64,7 @@ def unimodal(rng, K, *, zero_tail):
     return [v / total for v in steps]
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_lattice_noise_on_a_bounded_window(seed):
     """Theorem 4.8 and, for noise of bounded support, Theorem 4.6(r) to (t) (sections 4.3, 4.4).

@@ -43,6 +43,7 @@ def blocks(rows, sizes):
     return found
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("steps", "balls"), [(2, 2), (3, 2), (4, 2), (5, 2), (5, 3), (4, 3)])
 def test_several_balls_are_no_worse_than_blocks_of_one(seed, steps, balls):
@@ -76,6 +77,7 @@ def transcripts(noise, gradients, orders, sizes):
     return found
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize("seed", range(40))
 def test_shuffled_batches_show_no_more_than_one_batch(seed):
     """Theorem 4.1, first part: adaptive gradients in {-1, 0, 1}, every order of the examples."""

@@ -56,6 +56,7 @@ def test_eps_of_both_ends_against_the_truth():
     assert one.upper < bound.lower
 
 
+@pytest.mark.many(10)
 @pytest.mark.parametrize("seed", range(25))
 def test_thresholds_are_below_the_divergence_of_their_data_sets(seed):
     rng = random.Random(seed)
