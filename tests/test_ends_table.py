@@ -7,8 +7,6 @@ import pytest
 from bench import ends_meet
 
 import shuffledp as sd
-from rounds.test_sharper import stolen_round
-from shuffledp.rounds import compose
 
 TEXT = (Path(__file__).parents[1] / "docs" / "ends-that-meet.md").read_text(encoding="utf-8")
 # Quick to make again: mechanisms with few outputs.
@@ -44,27 +42,6 @@ def test_rounds_made_again():
     for (_, *cells), account in zip(rows, accounts.values(), strict=True):
         exact = account.compose(rounds=4).epsilon(delta=1e-6)
         assert cells == [f"{end:.4f}" for end in (exact.lower, exact.upper)]
-
-
-@pytest.mark.long
-def test_rounds_of_searched_data_sets_made_again():
-    rows = printed("searched")[2:]
-    accounts = {
-        "binary-rr 3": (sd.BinaryRR(eps0=3.0), 1000, 10),
-        "binary-rr 5": (sd.BinaryRR(eps0=5.0), 10_000, 20),
-        "duchi 2": (sd.Duchi(eps0=2.0), 1000, 52),
-        "k-rr 1, k = 3": (sd.KRR(k=3, eps0=1.0), 10, 10),
-    }
-    assert [row[0] for row in rows] == list(accounts)
-    for (_, users, times, *cells), (randomizer, n, rounds) in zip(
-        rows, accounts.values(), strict=True
-    ):
-        assert (users, times) == (f"{n:,}", str(rounds))
-        one = sd.shuffle(randomizer, n=n)
-        exact = one.compose(rounds=rounds).epsilon(delta=1e-6)
-        stolen = compose([stolen_round(one)], rounds=rounds).epsilon(delta=1e-6)
-        ends = (exact.lower, exact.upper, stolen.upper)
-        assert cells == [f"{end:.4f}" for end in ends]
 
 
 def test_every_row_is_there_and_no_other():

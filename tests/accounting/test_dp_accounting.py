@@ -4,7 +4,6 @@ import math
 import pickle
 
 import dp_accounting as da
-import numpy as np
 import pytest
 from dp_accounting.pld import pld_pmf
 from dp_accounting.pld import privacy_loss_distribution as distribution
@@ -40,20 +39,6 @@ def test_an_event_is_all_rounds_of_its_account():
     found = certified(da.SelfComposedDpEvent(EVENT, 3))
     assert found == certified(ShuffleDpEvent(rounds)) == rounds
     assert certified(ShuffleDpEvent(sd.shuffle(KRR, n=10_000, rounds=3))) == rounds
-
-
-@pytest.mark.parametrize(
-    "account",
-    [
-        {"name": "k-rr"},
-        KRR,
-        sd.shuffle(KRR, n=1000, shuffler=sd.Shuffler(shards=4)),
-        sd.shuffle(sd.BinaryRR(eps0=1.0), n=1000, view="sums"),
-    ],
-)
-def test_events_are_of_accounts_with_curves(account):
-    with pytest.raises(sd.ParameterError, match="account"):
-        ShuffleDpEvent(account).composed()
 
 
 @pytest.mark.long
@@ -135,20 +120,6 @@ def test_optimistic_and_broken_plds_are_refused():
         sd.central.from_pld(broken, relation="replace-one")
     with pytest.raises(sd.ParameterError, match="private at all"):
         sd.central.from_event(da.NonPrivateDpEvent(), relation="replace-one")
-
-
-def test_rdp_orders():
-    rdp = ShuffleRdpAccountant([1.5, 2.0, 16.0]).compose(EVENT, 4)
-    assert rdp.get_epsilon(1e-6) >= WEEKLY.compose(rounds=4).epsilon(delta=1e-6).lower
-    assert rdp.rdp == pytest.approx(4 * np.array(WEEKLY.rdp([1.5, 2.0, 16.0])))
-
-
-@pytest.mark.parametrize("wrong", [3, da.GaussianDpEvent(1.0)])
-def test_certified_takes_shuffle_events_alone(wrong):
-    with pytest.raises(sd.ParameterError):
-        certified(wrong)
-    with pytest.raises(sd.ParameterError):
-        certified(da.NoOpDpEvent())
 
 
 def run_of(sampler, relation="add-or-remove-one", **more):

@@ -17,9 +17,8 @@ import shuffledp as sd
 import strategies
 from adversary.channels import rows_of
 from adversary.neighbours import Neighbours, powers
-from adversary.relations import inputs_of, pairs_of, related, rounds_of
+from adversary.relations import pairs_of, related, rounds_of
 from adversary.test_all_neighbours import QUICK, bounds
-from laws import are_neighbours
 from shuffledp.neighbours import (
     ADD_OR_REMOVE,
     REPLACE_SPECIAL,
@@ -182,19 +181,6 @@ def test_datasets_of_lower_ends_are_neighbours(mechanism):
     for x0, x1, _ in mechanism.datasets():
         assert related(form, x0, x1)
         assert mechanism.relation.covers(x0, x1)
-
-
-@settings(max_examples=12)
-@given(nestings())
-def test_the_verifier_reads_the_same_relation(mechanism):
-    """From the description alone, by code of its own."""
-    inputs = inputs_of(mechanism)[:12]
-    form = mechanism.relation.to_dict()
-    assert mechanism.relation.to_dict() == form
-    for x0, x1 in itertools.permutations(inputs, 2):
-        wanted = related(form, x0, x1)
-        assert mechanism.relation.covers(x0, x1) == wanted
-        assert are_neighbours(mechanism.to_dict(), x0, x1) == wanted
 
 
 # ------------------------------------------------------------------------------- rounds

@@ -28,18 +28,6 @@ def in_balls(bound, eps0, n, epsilon):
     )
 
 
-def test_three_values_where_the_others_hold_the_third():
-    """Binary randomized response alone has 0.08471 here."""
-    found = sd.generic(eps0=4.0, n=10**5).epsilon(delta=1e-6)
-    assert found.lower == pytest.approx(0.11702, abs=1e-5)
-    assert found.lower < found.upper < 0.11706
-    clone = sd.generic(eps0=4.0, n=10**5).epsilon(delta=1e-6, analysis="stronger-clone")
-    assert clone.upper == pytest.approx(0.11815, abs=1e-5)
-    assert found.witness["lower"] | {"x0": 0, "x1": 1, "x2": 2} == found.witness["lower"]
-    assert found.witness["lower"]["member"] == "3-rr"
-    assert "3-RR" in found.lower_theorem.title
-
-
 @pytest.mark.parametrize(
     ("eps0", "n", "member"),
     [(0.3, 10**4, "binary-rr"), (1.5, 10**4, "3-rr"), (4.0, 30, "binary-rr"), (9.0, 10**9, "3-rr")],

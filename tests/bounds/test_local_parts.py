@@ -1,6 +1,5 @@
 """The divergence of one report that is made of parts, noise among them, against fine cells."""
 
-import itertools
 import math
 
 import numpy as np
@@ -101,11 +100,6 @@ def test_two_parts_of_noise_are_between_their_bounds(parts, row0, row1):
     assert ends(joint, row0, row1, spent) == (0.0, 0.0)
 
 
-def test_two_normal_parts_are_refused():
-    with pytest.raises(sd.NotCertified, match="two parts of noise"):
-        log_local_delta(sd.Joint((NORMAL, NORMAL)), (0.0, 0.0), (1.0, 1.0), 1.0)
-
-
 def test_one_of_several_parts_is_their_mean():
     parts, weights = (RR, NOISE), (0.25, 0.75)
     mixed = sd.Parallel(parts, weights=weights)
@@ -122,11 +116,3 @@ def test_one_of_several_parts_is_their_mean():
     inner = ends(sd.Joint(parts), (0, 0.0), (1, 1.0), 0.3)
     assert low <= 0.25 * inner[1]
     assert high >= 0.25 * inner[0]
-
-
-def test_what_both_records_hold_tells_nothing():
-    joint = sd.Joint((RR, NOISE, WIDE))
-    for eps, x in itertools.product(EPS, (-1.0, 0.5)):
-        assert ends(joint, (0, 0.0, x), (1, 1.0, x), eps) == ends(
-            sd.Joint((RR, NOISE)), (0, 0.0), (1, 1.0), eps
-        )

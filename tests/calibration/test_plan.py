@@ -8,8 +8,6 @@ import pytest
 import shuffledp as sd
 from shuffledp.planner import make_task
 from shuffledp.planner.central import central
-from shuffledp.planner.tasks import prefix_lengths
-from shuffledp.protocol import PrefixTree
 
 SMALL = {
     "frequencies": {"values": 8},
@@ -106,22 +104,3 @@ def test_the_trusted_server_spends_all_of_eps_and_delta_over_all_rounds(
     assert after(0.99 * found.error).lower > epsilon
     if found.words.startswith("Gaussian"):
         assert after(found.error).upper <= epsilon * (1.0 + 1e-3)
-
-
-@pytest.mark.long
-def test_a_limit_of_the_local_guarantee_is_kept():
-    found = sd.plan("frequencies", values=8, n=20_000, epsilon=1.0, delta=1e-6, local=2.0)
-    assert found.rows
-    assert all(row.source.eps0 <= 2.0 for row in found.rows)
-    assert found.most_local == 2.0
-    assert "inf" in dict(found.left_out)["pure-dump"]
-
-
-@pytest.mark.parametrize("bits", [5, 11, 16, 24, 29])
-def test_prefixes_are_those_of_the_protocol(bits):
-    for groups in (2, 3, 4):
-        try:
-            tree = PrefixTree(bits=bits, eps0=1.0, groups=groups)
-        except sd.ParameterError:
-            continue
-        assert tree.lengths == prefix_lengths(bits, groups)

@@ -57,31 +57,6 @@ def test_the_batch_meets_the_target_and_a_smaller_one_does_not(case):
     assert before.delta(epsilon=0.4).upper >= 0.98e-5
 
 
-def test_more_noise_needs_fewer_reports_and_enough_noise_none():
-    bits = sd.BinaryRR(eps0=3.0)
-    plain = required_users(bits, epsilon=0.4, delta=1e-5, **SUMS).value
-    sizes = [
-        required_users(
-            bits,
-            epsilon=0.4,
-            delta=1e-5,
-            added=sd.AddedNoise(kind="discrete-laplace", scale=scale),
-            **SUMS,
-        ).value
-        for scale in (1.0, 4.0)
-    ]
-    assert plain > sizes[0] > sizes[1] == 1
-    # Nothing is left of one report at its own guarantee.
-    assert required_users(bits, epsilon=3.0, delta=1e-5, **SUMS).value == 1
-
-
-def test_the_solvers_end_is_that_of_a_certificate():
-    view = sd.shuffle(sd.RAPPOR(d=3, eps0=1.5), 40, **SUMS)
-    alone = view.log_upper(0.2, log_target=math.log(1e-2))
-    other = view.seen.bound("delta", 0.2).log_upper
-    assert alone == pytest.approx(other, rel=0.01)
-
-
 @pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian"])
 @pytest.mark.parametrize(
     ("mechanism", "n"), [(sd.Channel(((1.0, 0.0), (0.0, 1.0))), 100), (sd.BinaryRR(eps0=2.0), 60)]

@@ -6,7 +6,7 @@ import pytest
 
 import shuffledp as sd
 from laws import law_of
-from shuffledp.neighbours import REPLACEMENT, of_group
+from shuffledp.neighbours import REPLACEMENT
 
 GROUPS = [(sd.BinaryRR(eps0=0.1), 2), (sd.BinaryRR(eps0=6.0), 2)]
 
@@ -60,18 +60,3 @@ def test_rounds_of_several_relations_say_it_of_each():
         words = sd.compose(others).relation.words
         named = [k for k in (0, 1) if f"the user is one of group {k} and stays in it" in words]
         assert named == wanted
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_rounds_of_all_users_are_no_rounds_of_a_group_with_the_same_mechanism(turned):
-    """They were one mechanism twice, for the neighbours of the one that was given first."""
-    one = sd.KRR(k=3, eps0=1.0)
-    crowd, everybody = sd.shuffle(groups=[(one, 5), (one, 5)], victim=0), sd.shuffle(one, n=10)
-    rounds = [everybody, crowd] if turned else [crowd, everybody]
-    found = sd.compose(rounds)
-    assert [part.relation for part, _ in found.parts].count(of_group(0)) == 1
-    assert found == sd.compose(rounds[::-1])
-    assert "the user is one of group 0" in found.relation.words
-    # Where nothing is said of a group it is the same mechanism.
-    (part, count), *none = sd.compose([sd.shuffle(groups=[(one, 10)], victim=0), everybody]).parts
-    assert (part.relation, count, none) == (REPLACEMENT, 2, [])

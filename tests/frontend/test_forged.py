@@ -242,8 +242,6 @@ def test_what_the_words_of_a_crowd_say_is_so_for_all_data_sets(users, epsilon, t
                 assert truth <= said.value if said.end == "upper" else said.value <= truth
 
 
-
-
 def test_of_records_with_a_limit_both_ends_hold(tmp_path):
     _, content = issued_of(one(JOINT, users="users = 40"))
     assert not caught(outcome(content, tmp_path / "c.json"))

@@ -62,17 +62,3 @@ def test_what_only_the_victim_can_send_is_named():
     assert "{B = 0}" in side.theorem.source
     assert sd.shuffle(zeros, n=2).delta(epsilon=1.0).upper == 1.0
     assert "{B = 0}" not in analysis_named("blanket").make(PUBLISHED[-1], 2).theorem.source
-
-
-@pytest.mark.parametrize(
-    "mechanism", [sd.SubsetSelection(d=8, eps0=1.0, k=2), sd.KRR(k=3, eps0=1.0)], ids=str
-)
-def test_binary_formulas_are_for_binary_responses(mechanism):
-    with pytest.raises(sd.NotCertified, match="binary randomized response"):
-        sd.shuffle(mechanism, n=10_000).estimate(delta=1e-6, analysis="csuzz19")
-
-
-@pytest.mark.parametrize("mechanism", [sd.BinaryRR(eps0=1.0), sd.KRR(k=2, eps0=1.0)], ids=str)
-def test_they_are_given_for_these(mechanism):
-    shuffled = sd.shuffle(mechanism, n=10_000)
-    assert shuffled.estimate(delta=1e-6, analysis="csuzz19").value > 0.0

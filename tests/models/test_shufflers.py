@@ -186,7 +186,10 @@ def test_absent_users_are_filled_in(seed):
 # --------------------------------------------------------------------------- several users
 
 
-@pytest.mark.parametrize("seed", seeds(1, 8))
+# Seed 3 draws the fewest data sets.
+@pytest.mark.parametrize(
+    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s != 3)) for s in range(8)]
+)
 def test_several_users(seed):
     rng = exact.rng_of(500 + seed)
     inputs, outputs, n, k = rng.choice([(2, 2, 5, 2), (2, 2, 5, 3), (3, 2, 4, 2), (2, 3, 4, 3)])
@@ -255,16 +258,6 @@ def test_orders_of_other_shards_may_tell_of_a_message():
     words = " ".join(bound.assumptions)
     assert "given all messages and the other shards' orders" in words
     assert "depends on no more of the data" in words
-
-
-@pytest.mark.parametrize(
-    "shuffler", [sd.Shuffler(distance=1e-9), sd.Shuffler(shards=4, assignment="secret")]
-)
-def test_rounds_that_may_be_linked_are_refused(shuffler):
-    """One order, or one assignment, used in all rounds says which reports are one user's."""
-    acc = sd.shuffle(sd.KRR(k=4, eps0=1.0), 500, shuffler=shuffler)
-    with pytest.raises(sd.NotCertified, match="rounds = 4: wanted 1"):
-        acc.compose(rounds=4)
 
 
 @pytest.mark.long

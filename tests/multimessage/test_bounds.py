@@ -105,38 +105,6 @@ def fixed(protocol, blankets, alpha):
     return Fraction(hockey_stick(p, q, alpha), alpha.denominator * unit ** (blankets + 1))
 
 
-def test_overlapping_bins_leak_less():
-    d, s = 7, 3
-    disjoint, alpha = None, Fraction(3, 2)
-    for overlap in range(s):
-        rows = [
-            [Fraction(1, s) if start <= y < start + s else Fraction(0) for y in range(d)]
-            for start in (0, s - overlap)
-        ]
-        unit = s * d
-        whole = [[int(p * unit) for p in row] for row in (*rows, [Fraction(1, d)] * d)]
-        base = histogram_law(whole, [2] * 3)
-        p, q = with_user(base, whole[0]), with_user(base, whole[1])
-        value = Fraction(hockey_stick(p, q, alpha), alpha.denominator * unit**4)
-        disjoint = value if disjoint is None else disjoint
-        assert value <= disjoint
-    assert float(disjoint) == pytest.approx(
-        sd.shuffle(sd.BallsIntoBins(d=7, s=3, blankets=1), n=3).delta(epsilon=math.log(1.5)).upper
-    )
-
-
-def test_more_of_everything_leaks_less():
-    for make in (
-        lambda k: sd.shuffle(sd.PureDUMP(d=50, blankets=k), n=1000),
-        lambda k: sd.shuffle(sd.BalcerEtAl(blankets=1), n=300 * k),
-        lambda k: sd.shuffle(sd.CheuZhilyaev(d=9, f=0.05 * k, blankets=3), n=1000),
-        lambda k: sd.shuffle(sd.MixDUMP(d=9, f=0.1 * k, blankets=3), n=1000),
-        lambda k: sd.shuffle(sd.PureDUMP(d=50, blankets=4, rate=0.2 * k), n=1000),
-    ):
-        found = [make(k).epsilon(delta=1e-6).upper for k in (1, 3)]
-        assert found[0] > found[1]
-
-
 # ------------------------------------------------------------------------------- front door
 
 

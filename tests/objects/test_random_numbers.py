@@ -5,7 +5,6 @@ Warnings are errors (pyproject.toml), so none is given either.
 
 import inspect
 import itertools
-import math
 from fractions import Fraction
 
 import pytest
@@ -81,17 +80,6 @@ def both(accountant, delta, epsilon, *, inverse):
         ask(lambda: accountant.epsilon(delta=delta))
     else:
         ask(lambda: accountant.delta(epsilon=epsilon))
-
-
-@settings(max_examples=10)
-@given(scales | st.just(math.inf), chances, scales, users, deltas, epsilons, st.booleans())
-def test_variation_ratios(p, beta, q, n, delta, epsilon, inverse):
-    try:
-        accountant = sd.variation_ratio(p=p, beta=beta, q=q, n=n, rtol=1e-2)
-    except (ParameterError, NotCertified) as error:
-        assert_one_line(error)
-        return
-    both(accountant, delta, epsilon, inverse=inverse)
 
 
 @pytest.mark.long

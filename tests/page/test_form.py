@@ -44,14 +44,6 @@ def test_what_the_page_begins_with_is_a_mechanism(name):
     assert source_from_dict(found.asked.description).to_dict()["name"] == name
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", [*NAMES, "generic"])
-def test_what_the_page_begins_with_has_an_answer(name):
-    fields = {p["key"]: p["start"] for p in entry(name)["parameters"] if p["required"]}
-    found = reply("epsilon", {"mechanism": name, **fields, **BASE})
-    assert found[0] == 200, found
-
-
 def test_what_is_missing_odd_or_unknown_is_named():
     full = {"mechanism": "k-rr", "k": "4", "eps0": "1", **BASE}
     for change, words in (
@@ -84,17 +76,3 @@ def test_sums_are_what_the_command_line_says():
     written = parse(tomllib.loads(reply("deployment", summed)[1]["toml"]), where="page")
     assert (written.view, written.ones, written.relation) == ("sums", 1, "replace-special")
     assert reply("epsilon", full)[1]["view"] == "messages"
-
-
-def test_noise_on_sums_is_what_the_command_line_says():
-    full = {"mechanism": "binary-rr", "eps0": "2", "n": "40", "delta": "1e-3", "view": "sums"}
-    found = reply("epsilon", full | {"added": "discrete-laplace:2"})[1]
-    noise = sd.AddedNoise(kind="discrete-laplace", scale=2.0)
-    view = sd.shuffle(sd.BinaryRR(eps0=2.0), 40, view="sums", added=noise)
-    assert bound_text(view.epsilon(delta=1e-3)) == found["text"]
-    assert found["command"].endswith("--view sums --added discrete-laplace:2")
-    assert noise.words in found["text"]
-    toml = reply("deployment", full | {"added": "discrete-laplace:2"})[1]["toml"]
-    written = parse(tomllib.loads(toml), where="page")
-    assert written.added is not None
-    assert written.added.model_dump() == noise.to_dict()

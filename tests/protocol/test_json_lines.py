@@ -36,17 +36,6 @@ def test_values_are_what_is_written(value, text, tmp_path):
     assert found_in(tmp_path, lines_of([{"y": 1, "x": value}, {"x": "b"}])) == [text, "b"]
 
 
-def test_names_that_a_line_leaves_out_are_missing_values(tmp_path):
-    content = b'\xef\xbb\xbf{"y": 1}\n\n  \n{"x": "a", "z": [{}]}\n{"x": null}'
-    assert found_in(tmp_path, content) == [None, "a", None]
-    records = found_in(tmp_path, content, "x", "y")
-    assert records == [{"x": None, "y": "1"}, {"x": "a", "y": None}, {"x": None, "y": None}]
-    with pytest.raises(
-        ParameterError, match="column = 'w': wanted a name under which some line has a value"
-    ):
-        found_in(tmp_path, content, "w")
-
-
 WRONG = [
     b'{"x": "a"}\n["hunter2"]\n',
     b'{"x": "a"}\n{"x": "hunter2"\n',

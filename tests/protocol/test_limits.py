@@ -49,22 +49,6 @@ def test_tails_are_those_of_the_convolution(n, m, other, p):
     assert np.allclose(found[seen], tails[seen], rtol=1e-10, atol=0.0)
 
 
-@pytest.mark.parametrize("share", [0.999, 0.6, 0.02])
-def test_tails_of_steps_to_both_sides_are_too(share):
-    """Steps that never stay have sums of one parity, half of the characteristic function at pi."""
-    groups = [
-        (7, Step(0.9 * share, 1.0 - share, 0.1 * share)),
-        (200, Step(0.5 * share, 1.0 - share, 0.5 * share)),
-        (100, Step(1e-3, 0.998, 1e-3)),
-    ]
-    law, first = convolved(groups)
-    counts = np.arange(-60.0, 61.0)
-    tails = np.array([math.fsum(law[np.arange(law.size) + first >= c]) for c in counts])
-    found = np.exp(log_reached(counts, as_groups(groups, counts.size)))
-    seen = (tails > 1e-13) & (tails < 1.0 - 1e-13)
-    assert np.allclose(found[seen], tails[seen], rtol=1e-9, atol=0.0)
-
-
 @pytest.mark.many(8)
 @pytest.mark.parametrize("tail", [0.2, 0.025, 1e-5])
 @pytest.mark.parametrize(

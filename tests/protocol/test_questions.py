@@ -9,10 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.errors import ParameterError
-from shuffledp.protocol import Column, Job, Record
 
 HEAD = """
 title = "Questions"
@@ -220,19 +217,3 @@ def test_bad_files_and_columns_are_one_line_and_leave_nothing(place, capsys, kin
 
 
 # --------------------------------------------------------------------------- the pieces
-
-
-def test_values_stay_in_their_rows():
-    """eps0 = 300 sends the values as they are: parts of a report belong to one user."""
-    joint = sd.Joint((sd.KRR(k=3, eps0=300.0), sd.KRR(k=3, eps0=300.0)))
-    record = Record((Column(name="x"), Column(name="y")))
-    rows = pa.StructArray.from_arrays(
-        [pa.array([0, 1, 2, None, 1]), pa.array([2, None, 0, 1, 1])], names=["x", "y"]
-    )
-    drop = Record(tuple(Column(name=n, nulls="drop") for n in ("x", "y")))
-    job = Job(joint.to_dict(), drop)
-    reports, left = job.reports(rows.slice(1), 0)
-    assert [tuple(map(int, r)) for r in reports] == [(2, 0), (1, 1)]
-    assert (left.nulls, left.users) == (2, 2)
-    with pytest.raises(ParameterError, match="column 'y', row 2: wanted a value"):
-        Job(joint.to_dict(), record).reports(rows.slice(0, 3), 0)

@@ -74,22 +74,6 @@ def test_formulas_that_bound_are_above_the_exact_divergence(key):
                 assert log >= exact[0]
 
 
-@pytest.mark.parametrize(
-    ("key", "like"),
-    [
-        ("variation-ratio", "variation-ratio"),
-        ("gaussian", "blanket"),
-    ],
-)
-def test_estimates_are_near_what_they_stand_for(key, like):
-    acc = sd.shuffle(sd.BinaryRR(eps0=1.0), n=2000)
-    found = acc.estimate(delta=1e-5, analysis=key)
-    assert found.value == pytest.approx(acc.epsilon(delta=1e-5, analysis=like).upper, rel=0.04)
-    delta = acc.estimate(epsilon=0.1, analysis=key)
-    wanted = acc.delta(epsilon=0.1, analysis=like).log_upper
-    assert delta.log_value == pytest.approx(wanted, abs=0.3)
-
-
 def test_the_published_ratio_bounds_where_it_leaves_no_rest():
     for protocol in (sd.BallsIntoBins(d=16, s=2, blankets=4), sd.BalcerEtAl(blankets=4)):
         true = sd.shuffle(protocol, n=3000).epsilon(delta=1e-6)

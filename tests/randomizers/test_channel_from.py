@@ -43,22 +43,3 @@ def test_published_matrices_are_normalized(tmp_path):
         sd.Channel(matrix=[[1.0, 2.0], [0.0, 0.0]], normalize=True)
     with pytest.raises(sd.ParameterError, match="normalize"):
         sd.Channel(matrix=printed, normalize=1)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0.5,0.5\nx,0.5\n", "row 1, column 1; wanted"),
-        ("0.5,0.5\n\n1.0\n", "columns changed from 2 to 1 at row 2; wanted"),
-        ("a,b\n0.5,0.5\n0.5,0.5\n", "row 0, column 1; wanted"),
-        ("0.5,0.5\n0.5,0.4\n", "sum of matrix row 1"),
-        ("0.5,0.5\n", "at least 2 rows"),
-        ("", "matrix"),
-        ("nan,0.5\n0.5,0.5\n", "matrix row 0"),
-    ],
-)
-def test_files_that_hold_no_channel(tmp_path, text, message):
-    path = tmp_path / "channel.csv"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(sd.ParameterError, match=message):
-        sd.Channel.from_csv(path)

@@ -13,7 +13,7 @@ from enumerated import ball
 from randomizers.sources import Script
 from shuffledp.randomizers.bounded import _TruncatedCells
 from shuffledp.randomizers.laplace_ball import _BallCells
-from shuffledp.randomizers.noise import DIGITS, NoiseCells, draw, gamma_power
+from shuffledp.randomizers.noise import DIGITS, NoiseCells, draw
 from shuffledp.randomness import SeededSource, Uniform
 
 # Steps from low to high where every word is tried, and as many as the sampler has.
@@ -268,25 +268,6 @@ def test_numbers_ask_for_as_many_digits_as_a_level_has():
     with ctx.workprec(150):
         assert number.ball().overlaps(third)
         assert number.ball().rad() < arb(2) ** -140
-
-
-@pytest.mark.parametrize("a", [1e-3, 1 / 50, 0.25, 2 / 3, 1.0, 1.5, 4.5, 8.5, 32.0])
-@pytest.mark.parametrize("root", [False, True])
-def test_powers_of_gamma_numbers(a, root):
-    """L^a as for noise of any shape; the root as in a ball, where a is at least 3/2."""
-    exponent = 0.5 if root and a > 1.0 else a
-    generator = np.random.default_rng(2)
-    tails = np.concatenate([generator.random(40), 2.0 ** -generator.uniform(0, 24, 40)])
-    tails = np.concatenate([tails, 1.0 - tails[40:]])
-    numbers, error = gamma_power(a, exponent, tails)
-    assert error <= 2.0**-45 * max(1.0, exponent)
-    for tail, found in zip(tails, numbers, strict=True):
-        around = [ball(found) * (1 + side * ball(error)) for side in (-1, 1)]
-        low, high = (
-            (x ** (1 / ball(exponent))).gamma_upper(ball(a), regularized=1) for x in around
-        )
-        room = ball(float(tail)) * ball(2.0**-52)
-        assert high - room < ball(float(tail)) < low + room
 
 
 # ------------------------------------------------------------------------------ in a ball

@@ -1,6 +1,5 @@
 """Parallel: law, pairs, worst pairs, bounds, sampler and estimator against full distributions."""
 
-import math
 from fractions import Fraction
 
 import pytest
@@ -23,14 +22,6 @@ def test_one_mechanism_twice_is_that_mechanism():
         one = Profile(whole).log_delta(epsilon, width=1e-6)
         two = Profile(single).log_delta(epsilon, width=1e-6)
         assert max(one.low, two.low) <= min(one.high, two.high)
-
-
-def test_guarantees_of_one_report():
-    parts = [sd.KRR(k=4, eps0=1.0), sd.KRR(k=4, eps0=2.0)]
-    parallel = sd.Parallel(parts, weights=[0.9, 0.1])
-    assert parallel.eps0 == 2.0
-    assert parallel.local_epsilon(1e-6) == 2.0
-    assert sd.Parallel([*parts, sd.Gaussian(sigma=1.0)], weights=[0.4, 0.4, 0.2]).eps0 == math.inf
 
 
 # ---------------------------------------------------------------------------------- weights

@@ -36,25 +36,6 @@ def test_laplace_variance_is_that_of_the_lattice():
         assert abs(whole / (2 / arb(eps0) ** 2) - 1) < arb(2) ** -60
 
 
-def test_reports_are_points_of_a_lattice():
-    """Nothing of the value's last bits is in a report: it is the middle of one of the cells."""
-    for r in (sd.Laplace(eps0=1.0), sd.Gaussian(sigma=1.0)):
-        reports = r.simulate(np.random.default_rng(1).random(10_000), seed=2)
-        # Of sums beyond 2^36 cells, which is 8 here, the first 36 digits are sent.
-        near = reports[np.abs(reports) < 8.0] * 2**33
-        assert near.size > 9_900
-        assert np.array_equal(near - 0.5, np.floor(near))
-
-
-def test_noise_beyond_64_bits_is_refused():
-    """Cells were shifted past 63 bits: a standard deviation of 3.4e18, where 4.7e18 is stated."""
-    r = sd.DiscreteLaplace(top=10**9, eps0=3e-9)
-    with pytest.raises(sd.NotCertified, match=r"rate = 3e-18: no sampler below 2\^-52"):
-        r.randomize([0, 0])
-    assert r.variance() > 1e34
-    assert sd.shuffle(r, n=5).epsilon(delta=1e-6).lower == 0.0
-
-
 @pytest.mark.parametrize(
     "r",
     [

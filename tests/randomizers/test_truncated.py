@@ -8,7 +8,6 @@ from flint import arb
 
 import shuffledp as sd
 from enumerated import ball
-from laws import blanket_pair
 from randomizers.noise import check_convex_order
 from shuffledp.laws.pairs import cells_of
 
@@ -79,13 +78,3 @@ def test_blanket_is_the_infimum_and_eps0_the_largest_ratio(randomizer):
 @pytest.mark.parametrize("randomizer", [*CLAMPED[:2], *TRUNCATED[1:3]], ids=repr)
 def test_end_points_dominate_other_pairs(randomizer):
     check_convex_order(randomizer, (0.0, 0.25, 0.5, 0.9, 1.0), cells=2000)
-
-
-@pytest.mark.parametrize("randomizer", CLAMPED, ids=repr)
-def test_clamping_loses_nothing(randomizer):
-    low, high = randomizer.low, randomizer.high
-    plain = sd.Laplace(eps0=randomizer.eps0, low=low, high=high)
-    one, other = (blanket_pair(r, low, high, n=10) for r in (plain, randomizer))
-    assert np.array_equal(one.w, other.w)
-    assert np.array_equal(one.a, other.a)
-    assert randomizer.worst_pairs().pairs == ((low, high),)

@@ -53,12 +53,3 @@ def test_what_they_bound_is_above_the_mechanism(mechanism):
     for delta in (1e-2, 1e-6):
         least = own.epsilon(delta=delta, analysis="dataset").lower
         assert family.epsilon(delta=delta).upper >= least
-
-
-def test_what_has_none_is_refused_with_the_reason():
-    with pytest.raises(sd.NotCertified, match="q is infinite"):
-        sd.ratios(sd.Gaussian(sigma=1.0))
-    with pytest.raises(sd.ParameterError, match="mechanism = 'k-rr'"):
-        sd.ratios("k-rr")
-    with pytest.raises(sd.ParameterError, match="mechanism"):
-        sd.ratios(None)

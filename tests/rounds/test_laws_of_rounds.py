@@ -60,38 +60,3 @@ def test_pure_guarantees_add_up_at_most():
         assert bound.upper >= exact * (1 - 1e-12)
         assert bound.upper <= exact * (1 + 1e-6)
         assert bound.lower >= exact * (1 - 1e-2)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: sd.compose([]), "at least one"),
-        (lambda: sd.compose([WEEKLY], rounds=0), "rounds = 0"),
-        (lambda: WEEKLY.compose(rounds=2.5), "rounds = 2.5"),
-        (lambda: WEEKLY.compose(rounds=10**10), "rounds"),
-        (lambda: sd.compose([3]), "mechanism = 3"),
-        (lambda: sd.compose([WEEKLY], rtol=0.5), "rtol"),
-        (lambda: WEEKLY.compose(rounds=2).epsilon(delta=0.0), "delta = 0.0"),
-        (lambda: WEEKLY.compose(rounds=2).delta(epsilon=-1.0), "epsilon"),
-        (lambda: WEEKLY.compose(rounds=2).renyi(order=1.0), "order"),
-        (lambda: WEEKLY.compose(rounds=2).tradeoff(alpha=1.0), "alpha"),
-        (lambda: WEEKLY.compose(rounds=2).gdp(slack=-1.0), "slack"),
-        (lambda: WEEKLY.compose(rounds=2).success(prior=0.0), "prior"),
-        (lambda: WEEKLY.compose(rounds=2).posterior(prior=0.1, failure=2.0), "failure"),
-        (lambda: sd.central.gaussian(sigma=0.0), "sigma"),
-        (lambda: sd.central.gaussian(sigma=1.0, relation="swap"), "relation"),
-        (lambda: sd.central.approximate(epsilon=-1.0), "epsilon"),
-        (lambda: sd.central.approximate(epsilon=1.0, delta=1.0), "delta"),
-        (lambda: sd.compose(WEEKLY), r"^mechanisms = .*: wanted a list, as \[mechanism\]"),
-        (lambda: sd.compose(None, rounds=2), "^mechanisms = None"),
-        (
-            lambda: sd.compose(
-                [WEEKLY, sd.central.gaussian(sigma=1.0, relation="add-or-remove-one")]
-            ),
-            "same neighbouring relation",
-        ),
-    ],
-)
-def test_bad_input(call, words):
-    with pytest.raises(sd.ParameterError, match=words):
-        call()

@@ -58,21 +58,3 @@ def test_an_epoch_is_between_one_dataset_and_one_report():
         assert found <= alone.log_delta(eps).high
     # Shuffling does help.
     assert curve.log_delta(0.0, width=1e-3).high < alone.log_delta(0.0).high - 0.5
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"noise": 0.0}, "noise"),
-        ({"noise": 0.01}, "clip/25"),
-        ({"clip": -1.0}, "clip"),
-        ({"n": 0}, "n = 0"),
-        ({"epochs": 0}, "epochs"),
-        ({"batch": 101}, "batch"),
-        ({"trust": "some"}, "trust"),
-    ],
-)
-def test_bad_input(change, words):
-    good = {"n": 100, "noise": 1.0, "clip": 1.0, "epochs": 1, "batch": 1}
-    with pytest.raises(sd.ParameterError, match=words):
-        sd.SGD(**{**good, **change})

@@ -60,11 +60,3 @@ def test_a_reader_makes_the_same_laws():
     make, rounds = CASES["k-rr"]
     part = stated(make().as_round(), log_target=-12.0, rounds=rounds)
     assert stated_above(part.dots, part.values).forward.same_as(part.pair.forward)
-
-
-def test_the_last_value_of_a_pure_guarantee_is_nothing():
-    one = sd.shuffle(sd.KRR(k=10, eps0=2.0), n=1)
-    part = stated(one.as_round(), log_target=-12.0, rounds=9)
-    assert part.values[-1] == 0.0
-    assert 2.0 <= part.dots[-1] < 2.001
-    assert part.pair.forward.infinite == 0.0

@@ -10,7 +10,6 @@ from scipy.stats import binom
 
 import shuffledp as sd
 from shuffledp.amplification.messages import Messages
-from shuffledp.amplification.stealing import StealingCurve
 
 DELTA = 1e-6
 
@@ -149,29 +148,3 @@ def test_eps_is_found_where_delta_says_that_there_is_a_smaller_one(mechanism, n,
     assert found < mechanism.eps0
     for share in (0.5, 0.95):
         assert accountant.log_upper(share * found) > math.log(delta)
-
-
-def test_rounds_have_a_bound_up_to_the_local_guarantee() -> None:
-    """Choices that are shared with the guarantee's neighbourhood do not serve at 2.93: 0 else."""
-    rappor = sd.RAPPOR(d=8, eps0=3.0)
-    curve = StealingCurve(rappor, 60)
-    for epsilon, most in ((2.5, -11.0), (2.9, -17.0), (2.93, -14.9), (2.95, -15.5), (2.99, -19.0)):
-        assert curve.log_upper(epsilon) <= most
-
-
-@pytest.mark.many(1)
-@pytest.mark.parametrize(
-    ("mechanism", "n", "most"),
-    [
-        (sd.BLH(domain=100, eps0=4.0), 316, 1.532),
-        (sd.BLH(domain=100, eps0=4.0), 2000, 0.4841),
-        (sd.RAPPOR(d=16, eps0=8.0), 1000, 6.231),
-    ],
-    ids=["blh-316", "blh-2000", "rappor-1000"],
-)
-def test_few_users_hide_in_outputs_that_say_nothing(
-    mechanism: sd.BLH | sd.RAPPOR, n: int, most: float
-) -> None:
-    """One size for all outputs that say nothing gave 1.606, 0.517 and 7.05."""
-    found = sd.shuffle(mechanism, n=n).epsilon(delta=1e-6)
-    assert found.lower <= found.upper <= most

@@ -11,13 +11,10 @@ from shuffledp.bounds.covers import Cover, Row
 from shuffledp.bounds.interval import log_delta_on_interval
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.propose.covers import COARSE, cover
-from shuffledp.propose.interval import Free, Sketch
 from shuffledp.propose.interval_ends import IntervalStealing
 from stealing.interval_noise import (
     GOOD,
     outputs,
-    simple_cover,
 )
 
 
@@ -50,19 +47,6 @@ def test_covers_that_do_not_reach_are_refused(bad: Cover) -> None:
     numbers = Numbers((0.2,), (0.2,), 1.0, 0.3, 0.3)
     with pytest.raises(NotCertified):
         log_delta_on_interval(outputs(1.0, normal=True), bad, numbers, 3, 0.3, two_inputs=False)
-
-
-def test_laplace_cells_have_to_fill_the_interval() -> None:
-    good = simple_cover(1.0, normal=False)
-    numbers = Numbers((0.2,), (0.2,), 1.0, 0.3, 0.3)
-    for bad in (
-        good._replace(pool=good.pool[1:]),
-        good._replace(edges=good.edges[1:], boxes=good.edges[1:]),
-    ):
-        with pytest.raises(NotCertified):
-            log_delta_on_interval(
-                outputs(1.0, normal=False), bad, numbers, 3, 0.3, two_inputs=False
-            )
 
 
 @pytest.mark.parametrize(
@@ -101,13 +85,3 @@ def test_a_claim_holds_at_its_own_numbers(mechanism: sd.Laplace | sd.Gaussian, n
     assert again <= target
     # A little smaller an eps is not certified by the same numbers: the end is sharp.
     assert claims.claimed(end.numbers[0], end.epsilon * 0.9995, target, target) > target
-
-
-def test_a_grid_of_a_cover_reaches_from_end_to_end() -> None:
-    sketch = Sketch(normal=True, width=1.0)
-    free = Free(0.003, 0.002, 0.027, 350.0, 166.0, math.log(1e-6))
-    made = cover(sketch, 10_000, 0.046, free, two_inputs=False, detail=COARSE)
-    for row in (made.first, made.second):
-        assert row.places[0] == 0.0
-        assert row.places[-1] == 1.0
-    assert made.third[-1] == 0.5

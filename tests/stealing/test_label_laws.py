@@ -103,25 +103,6 @@ def normal(sigma: float, x: int) -> list[Fraction]:
     return [Fraction(math.exp(-((y - x) ** 2) / (2.0 * sigma**2))) for y in range(-40, 45)]
 
 
-@pytest.mark.parametrize("sigma", [1.5, 3.0])
-def test_moving_the_second_input_outward(sigma: float) -> None:
-    """Symmetric log-concave noise: x1 may be moved away wherever it is outermost."""
-    rng = random.Random(9)
-    # What lies beyond 40: below e^(-36^2/18) of the mass.
-    beyond = Fraction(1, 10**30)
-    for x0, x, x1 in itertools.product(range(3), range(3), range(1, 4)):
-        if x1 < max(x0, x) or x1 == x0:
-            continue
-        near, far = (
-            tuple(normal(sigma, place) for place in places)
-            for places in ((x0, x1, x), (x0, x1 + 1, x))
-        )
-        for a in (Fraction(1), Fraction(2)):
-            kinks = [(a * q - p) / r for laws in (near, far) for p, q, r in zip(*laws, strict=True)]
-            for t in rng.sample([t for t in kinks if abs(t) < 1000], 5):
-                assert phi(near, a, t) <= phi(far, a, t) + beyond * (1 + abs(t))
-
-
 # ------------------------------------------------------------------------------- all data sets
 
 
@@ -138,12 +119,3 @@ def test_pairs_of_equal_values_are_needed_in_joint_reports() -> None:
     heavy = [np.array([3.0 * law[0], law[1], law[2]]) for law in (equal, *alike)]
     truth, *others = (calls(law, 1.0, at) for law in heavy)
     assert all(float((truth - other).max()) > 1e-3 for other in others[:1])
-
-
-def test_parts_that_are_not_settled() -> None:
-    for randomizer in (
-        sd.Joint([sd.KRR(k=3, eps0=1.0), sd.HadamardResponse(domain=5, eps0=1.0)]),
-        sd.Parallel([sd.DiscreteLaplace(top=4, eps0=1.0), sd.Duchi(eps0=1.0)], weights=[0.5, 0.5]),
-    ):
-        with pytest.raises(sd.NotCertified, match="not settled"):
-            sd.shuffle(randomizer, n=100).epsilon(delta=1e-6, analysis="label-stealing")

@@ -82,25 +82,6 @@ def test_lattice_noise_on_a_bounded_window(seed):
                 assert blanket_bound(rows, x0, x1, a, n) <= ends
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_claim_of_the_additive_noise_theorem(seed):
-    """Claim (b) of Theorem 4.6, on the lattice: sum (f_x0 - c f_x1 - t B)_+ for all c, t >= 0."""
-    rng = random.Random(100 + seed)
-    N, K = rng.choice([(2, 4), (3, 4), (4, 6)])
-    rows = lattice_rows(unimodal(rng, K, zero_tail=False), N)
-    B = [min(c) for c in zip(*rows, strict=True)]
-
-    def call_function(x0, x1, c, t):
-        return sum(
-            max(p - c * q - t * b, F(0)) for p, q, b in zip(rows[x0], rows[x1], B, strict=True)
-        )
-
-    for c, t in product((F(0), F(1, 2), F(1), F(3)), (F(0), F(1, 2), F(1), F(3, 2), F(4))):
-        for x0, x1 in product(range(N + 1), repeat=2):
-            ends = call_function(0, N, c, t)
-            assert call_function(x0, x1, c, t) <= ends == call_function(N, 0, c, t)
-
-
 def eta_of(kind, s):
     return {"gauss": s * s, "laplace": s, "root": math.sqrt(s), "1.5": s**1.5}[kind]
 
