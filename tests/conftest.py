@@ -57,18 +57,17 @@ def rough_proposals():
     Whatever numbers are proposed an end is true; among few users the search is most of the work.
     """
     from shuffledp.amplification import stealing
-    from shuffledp.propose import stealing_search, stealing_solve
+    from shuffledp.propose import stealing_ends, stealing_search
 
     def forget():
         stealing._stealing.cache_clear()
-        stealing._along.cache_clear()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stealing_search, "_CALLS", 0)
         patch.setattr(stealing_search, "_SWEEPS", 0)
         patch.setattr(stealing_search, "_COARSE", (1.5,))
         patch.setattr(stealing_search, "_FINE", (1.2,))
-        patch.setattr(stealing_solve, "_SEARCHES", 1)
+        patch.setattr(stealing_ends, "_SEARCHES", 1)
         forget()
         yield
     forget()

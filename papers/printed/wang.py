@@ -25,7 +25,7 @@ from papers.printed.rows import (
 )
 from papers.printed.timed import seconds_of
 from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
-from shuffledp.propose.inverse import UpperEpsilon
+from shuffledp.propose.inverse import upper_epsilon
 from shuffledp.propose.profile import Profile
 
 row = partial(rows.row, VR)
@@ -267,7 +267,7 @@ def published(mechanism: Mechanism, n: int, delta: float) -> float:
 def of_pair(ratio: VariationRatio, n: int, delta: float, cap: float, rtol: float = SLACK) -> float:
     """eps of the published pair of some p, beta and q."""
     pair = Profile(published_pair(ratio, n=n))
-    return UpperEpsilon([pair], math.log(delta), cap=cap, rtol=rtol).solve().high
+    return upper_epsilon([pair], math.log(delta), cap=cap, rtol=rtol).high
 
 
 def _tight(mechanism: Mechanism) -> Found:

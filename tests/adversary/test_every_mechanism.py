@@ -25,7 +25,7 @@ from shuffledp.arithmetic.balls import ctx
 from shuffledp.bounds.stealing import log_delta as log_stolen
 from shuffledp.bounds.stealing_cases import cases_of
 from shuffledp.mechanism.base import mechanism_class
-from shuffledp.propose.stealing_ends import Stealing, numbers_of
+from shuffledp.propose.stealing_solve import FiniteStealing, numbers_of
 from stealing.channels import any_numbers, bounded_by, labels_of, shortfall
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
@@ -214,7 +214,7 @@ def test_label_stealing_is_above_all_data_sets_at_any_numbers(name):
     epsilon = rng.choice([0.05, 0.2, 0.4])
     truth = data_sets.worst(epsilon)[0] - Fraction(1, 1 << 180)
     asked = [[any_numbers(rng, case) for case in looked_at] for _ in range(8)]
-    asked.append([numbers_of(plan) for plan in Stealing(mechanism, n).searched(epsilon)[1]])
+    asked.append([numbers_of(plan) for plan in FiniteStealing(mechanism, n).searched(epsilon)[1]])
     for numbers in asked:
         with ctx.workprec(96):
             found = log_stolen(looked_at, numbers, n, epsilon)

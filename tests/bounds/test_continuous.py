@@ -8,7 +8,7 @@ import scipy.stats
 
 import shuffledp as sd
 from shuffledp.laws.pairs import blanket_pair, dataset_pair
-from shuffledp.propose.inverse import LowerEpsilon, UpperEpsilon
+from shuffledp.propose.inverse import lower_epsilon, upper_epsilon
 from shuffledp.propose.profile import Profile
 
 WIDTH = 1e-3
@@ -136,8 +136,8 @@ def test_more_users_and_one_end_at_a_time(mechanism, delta):
         x = mechanism.datasets()[0]
         both = dataset_pair(mechanism, *x, n=n)
         lower = [Profile(both), Profile(both.swap())]
-        high = UpperEpsilon([upper], math.log(delta), cap=math.inf, rtol=1e-4).solve()
-        low = LowerEpsilon(lower, math.log(delta), cap=math.inf, rtol=1e-4).solve()
+        high = upper_epsilon([upper], math.log(delta), cap=math.inf, rtol=1e-4)
+        low = lower_epsilon(lower, math.log(delta), cap=math.inf, rtol=1e-4)
         assert low.low < high.high
         assert high.high < low.low * 1.5
         # Certified where it was found, and not far from there.

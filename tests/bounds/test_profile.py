@@ -10,7 +10,7 @@ from tests.kernel.oracle import outcomes
 
 import shuffledp as sd
 from shuffledp.laws.pairs import blanket_pair, dataset_pair
-from shuffledp.propose.inverse import LowerEpsilon, UpperEpsilon
+from shuffledp.propose.inverse import lower_epsilon, upper_epsilon
 from shuffledp.propose.profile import Profile
 
 
@@ -107,8 +107,8 @@ def test_epsilon(seed):
         ends = [y == 0 and x > 0 for x, y in zip(p, q, strict=True)]
         cap = math.inf if any(ends) else math.log(float(max(*ratios, 1))) * (1 + 1e-12) + 1e-9
         asked = {"cap": cap, "rtol": 1e-6}
-        high = UpperEpsilon([Profile(pair)], math.log(target), **asked).solve().high
-        low = LowerEpsilon([Profile(pair)], math.log(target), **asked).solve().low
+        high = upper_epsilon([Profile(pair)], math.log(target), **asked).high
+        low = lower_epsilon([Profile(pair)], math.log(target), **asked).low
         if high < math.inf:
             assert value(high) <= target * (1 + 1e-12)
         if 0.0 < high < min(cap, 300.0):
@@ -125,8 +125,8 @@ def test_both_ends_meet_for_k_rr(n, delta):
     table = sd.KRR(k=5, eps0=2.0)
     profiles = [Profile(dataset_pair(table, 0, 1, 2, n=n))]
     asked = {"cap": 2.0, "rtol": 1e-6}
-    high = UpperEpsilon(profiles, math.log(delta), **asked).solve()
-    low = LowerEpsilon(profiles, math.log(delta), **asked).solve()
+    high = upper_epsilon(profiles, math.log(delta), **asked)
+    low = lower_epsilon(profiles, math.log(delta), **asked)
     assert low.low <= high.high <= low.low * (1 + 2e-6)
     for end, at in ((high, high.high), (low, low.low)):
         assert 0.0 <= end.high - end.low <= 2e-6 * at
@@ -142,12 +142,12 @@ def test_all_curves_count_above_and_one_below():
         if x0 != x1
     ]
     target = math.log(1e-6)
-    alone = [UpperEpsilon([p], target, **asked).solve().high for p in profiles]
+    alone = [upper_epsilon([p], target, **asked).high for p in profiles]
     for order in (1, -1):
-        high = UpperEpsilon(profiles[::order], target, **asked).solve()
+        high = upper_epsilon(profiles[::order], target, **asked)
         assert high.high == pytest.approx(max(alone), rel=1e-6)
         assert profiles[::order][high.which].log_delta(high.high, width=1e-7).high <= target
-        low = LowerEpsilon(profiles[::order], target, **asked).solve()
+        low = lower_epsilon(profiles[::order], target, **asked)
         assert low.low == pytest.approx(max(alone), rel=2e-6)
 
 
@@ -156,7 +156,7 @@ def test_outputs_seen_for_sure():
     profile = Profile(blanket_pair(table, 0, 1, n=50))
     assert profile.log_floor() == pytest.approx(math.log(0.5), abs=1e-12)
     assert profile.log_floor() <= math.log(0.5)
-    found = UpperEpsilon([profile], math.log(0.1), cap=math.inf, rtol=1e-6).solve()
+    found = upper_epsilon([profile], math.log(0.1), cap=math.inf, rtol=1e-6)
     assert found.high == math.inf
 
 
@@ -194,9 +194,9 @@ class JumpingEstimate(Profile):
 def test_an_estimate_that_jumps_does_not_end_the_search(monkeypatch, jump):
     monkeypatch.setattr(JumpingEstimate, "jump", jump, raising=False)
     pair, asked = blanket_pair(sd.KRR(k=5, eps0=2.0), 0, 1, n=1000), {"cap": 2.0, "rtol": 1e-6}
-    for solver, end in ((UpperEpsilon, "high"), (LowerEpsilon, "low")):
+    for solver, end in ((upper_epsilon, "high"), (lower_epsilon, "low")):
         misled, true = (
-            getattr(solver([made(pair)], math.log(1e-6), **asked).solve(), end)
+            getattr(solver([made(pair)], math.log(1e-6), **asked), end)
             for made in (JumpingEstimate, Profile)
         )
         assert misled == pytest.approx(true, rel=3e-6)

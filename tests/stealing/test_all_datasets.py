@@ -18,7 +18,7 @@ from randomizers import definitions
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import Case, cases_of
-from shuffledp.propose.stealing_ends import Stealing, numbers_of
+from shuffledp.propose.stealing_solve import FiniteStealing, numbers_of
 from stealing.channels import TOTAL, Rows, any_numbers, bounded_by, random_rows, whole
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
@@ -55,7 +55,9 @@ def check_channel(rng: random.Random, settings: int) -> int:
     pairs = list(itertools.permutations(range(inputs), 2))
     chosen = rng.sample(range(len(pairs)), min(2, len(pairs)))
     epsilon, every = math.exp(rng.uniform(-4.0, 0.7)), cases(table)
-    proposed = Stealing(mechanism_of(table), n).searched(epsilon)[1] if rng.random() < 0.3 else []
+    proposed = (
+        FiniteStealing(mechanism_of(table), n).searched(epsilon)[1] if rng.random() < 0.3 else []
+    )
     for i in chosen:
         truth = worst(rows, TOTAL, *pairs[i], n, epsilon)
         for _ in range(settings):

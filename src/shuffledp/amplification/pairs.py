@@ -11,7 +11,7 @@ from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, S
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Theorem
 from shuffledp.laws.sources import Named
-from shuffledp.propose.inverse import LowerEpsilon, UpperEpsilon
+from shuffledp.propose.inverse import lower_epsilon, upper_epsilon
 from shuffledp.propose.profile import Profile
 
 # Up to this many profiles, all are evaluated at full width: loose brackets first cost more than
@@ -67,10 +67,8 @@ class Pairs(Certifier):
         """The eps at which the largest profile meets the target, certified on this end's side."""
         upper = self.end == "upper"
         delta, cap, rtol, width = asked
-        solver = UpperEpsilon if upper else LowerEpsilon
-        low, high, which = solver(
-            self.profiles, math.log(delta), cap=cap, rtol=rtol, width=width
-        ).solve()
+        solve = upper_epsilon if upper else lower_epsilon
+        low, high, which = solve(self.profiles, math.log(delta), cap=cap, rtol=rtol, width=width)
         apart = 0.0 if high == low else high / low - 1.0 if low > 0.0 else math.inf
         return self._end(high if upper else low, apart, which)
 

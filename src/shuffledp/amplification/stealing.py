@@ -22,18 +22,18 @@ from shuffledp.laws.sources import (
     refuse_protocol,
     settled_others,
 )
-from shuffledp.propose import stealing_ends
 from shuffledp.propose.interval_ends import IntervalStealing
 from shuffledp.propose.lone_jump_ends import LoneJump
 from shuffledp.propose.profile import LARGEST_EPSILON
-from shuffledp.propose.stealing_along import Along
+from shuffledp.propose.stealing_ends import End as Found
+from shuffledp.propose.stealing_ends import Stealing as Ends
+from shuffledp.propose.stealing_solve import FiniteStealing
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds.curve import Sharper
 from shuffledp.theorems import Theorem
 
 Some = TypeVar("Some")
 Stolen = Randomizer | Family
-Ends = stealing_ends.Stealing | IntervalStealing
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class Stealing(Certifier):
     def _ends(self) -> Ends:
         return _stealing(self.source, self.n, precision_for(self.n))
 
-    def _bounded(self, epsilon: float) -> stealing_ends.End | None:
-        return _along(self.source, self.n, precision_for(self.n)).bounded(epsilon)
+    def _bounded(self, epsilon: float) -> Found | None:
+        return self._ends().bounded(epsilon)
 
-    def _end(self, found: stealing_ends.End | None, value: float) -> End:
+    def _end(self, found: Found | None, value: float) -> End:
         witness: dict[str, Any] = {"analysis": self.key}
         if found is not None:
             witness |= _worst_pair(self.source, found.which)
@@ -91,7 +91,7 @@ class LoneJumps(Stealing):
     def _ends(self) -> Ends:
         return _jump(self.source, self.n, precision_for(self.n))
 
-    def _bounded(self, epsilon: float) -> stealing_ends.End | None:
+    def _bounded(self, epsilon: float) -> Found | None:
         del epsilon
         return None
 
@@ -118,12 +118,13 @@ class StealingCurve:
 
     def rough(self, epsilon: float) -> float:
         """An estimate of log delta at this eps; 0 if there is none."""
-        return (
-            0.0 if self.n < 2 else _along(self.source, self.n, precision_for(self.n)).rough(epsilon)
-        )
+        if self.n < 2:
+            return 0.0
+        return _stealing(self.source, self.n, precision_for(self.n)).rough(epsilon)
 
-    def _bounded(self, epsilon: float) -> stealing_ends.End | None:
-        return _if_any(lambda: _along(self.source, self.n, precision_for(self.n)).bounded(epsilon))
+    def _bounded(self, epsilon: float) -> Found | None:
+        made = lambda: _stealing(self.source, self.n, precision_for(self.n))  # noqa: E731
+        return _if_any(lambda: made().bounded(epsilon))
 
 
 # Caches of laws and their float versions, shared by both ends, rounds and curves. Laws of another
@@ -137,12 +138,7 @@ def _stealing(source: Stolen, n: int, bits: int) -> Ends:
         raise NotCertified("label-stealing: one user has nobody to steal from")
     if on_interval(source):
         return IntervalStealing(source, n)
-    return stealing_ends.Stealing(source, n)
-
-
-@lru_cache(maxsize=16)
-def _along(source: Stolen, n: int, bits: int) -> Along:
-    return Along(_stealing(source, n, bits))
+    return FiniteStealing(source, n)
 
 
 @lru_cache(maxsize=16)

@@ -15,10 +15,11 @@ from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.ball.groups import kinds_of
 from shuffledp.bound import Bound, Theorem
 from shuffledp.bounds.crowds import common_pair
-from shuffledp.propose.crowd_ends import Certified, Stealing
+from shuffledp.propose.crowd_ends import CrowdStealing
 from shuffledp.propose.data_sets import Best, DataSet, crowd_sets, lower_epsilon, lower_log_delta
-from shuffledp.propose.inverse import UpperEpsilon
+from shuffledp.propose.inverse import upper_epsilon
 from shuffledp.propose.profile import LARGEST_EPSILON, Profile
+from shuffledp.propose.stealing_ends import End as Stolen
 from shuffledp.randomizers import Duchi, Randomizer
 from shuffledp.rounds import Round
 from shuffledp.rounds.curve import Sharper
@@ -113,8 +114,8 @@ class Member:
         profiles = self._blankets()
         if profiles and self._may_win(least.value, math.log(delta)):
             # The largest of all pairs.
-            solver = UpperEpsilon(profiles, math.log(delta), cap=cap, rtol=self.rtol)
-            found.append(self._by_blanket(solver.solve().high))
+            blanket = upper_epsilon(profiles, math.log(delta), cap=cap, rtol=self.rtol)
+            found.append(self._by_blanket(blanket.high))
         return min(found, key=lambda one: one.value)
 
     def _may_win(self, epsilon: float, log_delta: float) -> bool:
@@ -137,7 +138,7 @@ class Member:
         # Delta only falls in eps.
         at = min(epsilon, LARGEST_EPSILON)
         if stolen is not None and epsilon > 0.0:
-            best = stolen.log_delta(at, quick=quick)
+            best = stolen.bounded(at) if quick else stolen.log_delta(at)
             if best is not None:
                 found.append(self._by_stealing(best, best.log_delta))
         profiles = self._blankets()
@@ -180,14 +181,14 @@ class Member:
         witness = {"analysis": "common-blanket", "group": self.victim}
         return End(value, theorems.COMMON_BLANKET, None, witness, self.words_of_all)
 
-    def _stealing(self) -> Stealing | None:
+    def _stealing(self) -> CrowdStealing | None:
         kind = self.kind
         if kind is None or not theorems.CROWD_STEALING.serves(self.trust):
             return None
-        made = lambda: Stealing(self.groups, kind, self.victim)  # noqa: E731
+        made = lambda: CrowdStealing(self.groups, kind, self.victim)  # noqa: E731
         return self._answers.answer("stealing", made)
 
-    def _by_stealing(self, best: Certified, value: float) -> End:
+    def _by_stealing(self, best: Stolen, value: float) -> End:
         free = [
             {
                 "alpha": at.alpha,

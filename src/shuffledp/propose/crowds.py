@@ -18,7 +18,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.kernel.contour import Contour
 from shuffledp.kernel.crowd_sum import Free
 
-__all__ = ["FloatCrowd", "Proposal", "contour_of", "propose"]
+__all__ = ["FloatCrowd", "Proposal", "contour_of", "estimate", "propose", "spread_of"]
 
 Array = NDArray[np.float64]
 # Share of delta that the empty reservoir may cost at the start of a search.
@@ -61,7 +61,7 @@ class Proposal(NamedTuple):
 
     free: Free
     alpha: float
-    log_delta: float
+    value: float
 
 
 class _Parts(NamedTuple):
@@ -74,7 +74,9 @@ class _Parts(NamedTuple):
     paid: float
 
 
-def propose(crowd: FloatCrowd, epsilon: float, log_target: float) -> Proposal | None:
+def propose(
+    crowd: FloatCrowd, epsilon: float, log_target: float, start: Free | None = None
+) -> Proposal | None:
     """Good free numbers for a log delta near ``log_target``; None if no reservoir is large enough.
 
     Parameters
@@ -82,10 +84,12 @@ def propose(crowd: FloatCrowd, epsilon: float, log_target: float) -> Proposal | 
     crowd : the victim's pair and the others.
     epsilon : eps > 0 in nats.
     log_target : an estimate of log delta.
+    start : numbers to start from.
     """
     # Numbers that overflow are not proposed.
     with np.errstate(all="ignore"):
-        best = _first(crowd, epsilon, log_target)
+        best = None if start is None else _estimated(crowd, epsilon, start)
+        best = best or _first(crowd, epsilon, log_target)
         return None if best is None else _refined(crowd, epsilon, best)
 
 
@@ -111,6 +115,14 @@ def estimate(crowd: FloatCrowd, epsilon: float, free: Free) -> Proposal | None:
         return _estimated(crowd, epsilon, free)
 
 
+def spread_of(crowd: FloatCrowd) -> float:
+    """Variance of the privacy loss to first order, where all of a group hold its worst input."""
+    g, mass = _gain(crowd, 0.0), np.zeros(crowd.victim.shape[1])
+    for rows, count in zip(crowd.rows, crowd.users, strict=True):
+        mass += count * rows[int(np.argmax(_over(g * g, rows).sum(axis=1)))]
+    return float(_over(g * g, mass).sum())
+
+
 # ------------------------------------------------------------------------------------ searches
 
 
@@ -128,7 +140,7 @@ def _first(crowd: FloatCrowd, epsilon: float, log_target: float) -> Proposal | N
             factors = (_LARGER[now[0]], _AGAINST[now[1]])
             free = _sized(crowd, epsilon, log_target, factors, shares[now[2]])
             found = None if free is None else _estimated(crowd, epsilon, free)
-            if found is not None and (best is None or found.log_delta < best.log_delta):
+            if found is not None and (best is None or found.value < best.value):
                 best, at = found, now
     return best
 
@@ -145,7 +157,7 @@ def _refined(crowd: FloatCrowd, epsilon: float, best: Proposal) -> Proposal:
                     left -= 1
                     free = move(best.free, by)
                     found = None if free is None else _estimated(crowd, epsilon, free)
-                    if found is not None and found.log_delta < best.log_delta - _GAIN:
+                    if found is not None and found.value < best.value - _GAIN:
                         best, fell = found, True
                         break
     return best
@@ -279,7 +291,7 @@ def _estimated(crowd: FloatCrowd, epsilon: float, free: Free) -> Proposal | None
     if np.array_equal(again.gain, parts.gain):
         return found
     other = _at_saddle(again, free)
-    return found if other is None or other.log_delta < found.log_delta else other
+    return found if other is None or other.value < found.value else other
 
 
 def _at_saddle(parts: _Parts, free: Free) -> Proposal | None:

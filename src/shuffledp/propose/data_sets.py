@@ -22,7 +22,7 @@ from shuffledp.errors import ShuffleDPError
 from shuffledp.kernel.contour import Contour
 from shuffledp.kernel.linear_test import DataSets
 from shuffledp.propose.linear_test import Laws, information, propose
-from shuffledp.propose.solve import Scale, root
+from shuffledp.propose.solve import Root, Value, certified, root
 
 # For a second evaluation: additional bits, and factors for the period and for the tolerance of
 # nodes left out.
@@ -31,9 +31,8 @@ MORE_BITS, _LONGER, _LESS = 64, 1.25, 0.03
 _MOST_SETS = 4
 # Largest number of data sets tried for one pair of inputs of a crowd.
 _MOST_OF_PAIR = 64
-# Least eps that is tried, most evaluations, and the distance in log delta at which a search ends
-# (1e-7 of eps).
-_SMALLEST, _STEPS, _NEAR = 1e-9, 60, 2e-6
+# Least eps that is tried, and the relative accuracy of an end.
+_SMALLEST, _RTOL = 1e-9, 1e-7
 
 
 def finer(contour: Contour) -> Contour:
@@ -146,38 +145,18 @@ def lower_epsilon(
 
 def _last(one: DataSet, log_target: float, low: float, cap: float) -> float | None:
     """An approximation of the largest eps with delta of at least the target, certified in balls."""
-    guess = cap
+    start = Root(cap)
     if one.floats.counts.size:
-        start = min(max(4.0 * low, 0.01), cap)
-        guess = max(root(one.estimate, log_target, start, Scale(cap)).epsilon, low)
-    value, slope = one.log_delta(guess), -30.0
-    found = guess if value >= log_target else None
-    right = guess if found is None else cap
-    for _ in range(_STEPS):
-        if found is not None and (right <= found * (1.0 + 1e-9) or value - log_target <= _NEAR):
-            break
-        start = guess if found is None else found
-        # Aim a little beyond the miss; halve eps where the miss is not known.
-        gap = value - log_target - 0.3 * _NEAR
-        step = max(min(-gap / slope, 0.5), -0.5) if math.isfinite(gap) else -0.5
-        new = start * math.exp(step)
-        left = low if found is None else found
-        if not left < new < right:
-            new = math.sqrt(left * right)
-        if not left < new < right:
-            break
-        there = one.log_delta(new)
-        if math.isfinite(value) and math.isfinite(there):
-            slope = min((there - value) / math.log(new / start), -1e-3)
-        if there >= log_target:
-            found, value = new, there
-        else:
-            right = new
-            if found is None:
-                guess, value = new, there
-    if found is None and one.log_delta(low) >= log_target:
-        return low
-    return found
+        start = root(one.estimate, log_target, Root(min(max(4.0 * low, 0.01), cap)), cap)
+
+    def certify(epsilon: float, near: float) -> Value:
+        del near
+        return Value(one.log_delta(epsilon))
+
+    found = certified(certify, log_target, start, cap, upper=False, rtol=_RTOL)
+    if found is not None and found.epsilon > low:
+        return found.epsilon
+    return low if one.log_delta(low) >= log_target else None
 
 
 # ------------------------------------------------------------------------ which data sets

@@ -1,4 +1,4 @@
-"""Certified ends of eps and delta by label stealing, for noise on an interval among n users.
+"""Label stealing for noise on an interval, among n users.
 
 Floats propose an eps, free numbers and a cover; balls certify the bound there.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,39 +19,22 @@ from shuffledp.errors import NotCertified
 from shuffledp.kernel.positive_sum import step_of
 from shuffledp.propose.covers import COARSE, FEW, FINE, FINEST, Detail, cover
 from shuffledp.propose.interval import Free, Laws, Sketch, free_numbers
-from shuffledp.propose.solve import LEAST, crossing, first_epsilon
-from shuffledp.propose.stealing_ends import End
-from shuffledp.propose.stealing_solve import first_log_delta
+from shuffledp.propose.solve import Root, Value, certified
+from shuffledp.propose.stealing_ends import End, Stealing
 
 __all__ = ["IntervalStealing", "free_of"]
 
-# Relative amount by which a bound has to improve on the others' eps; largest eps that is tried.
-_GAINED, _MOST = 1e-4, 60.0
-# Least amount by which a certified log delta is below the target; a finer sum does not notice it.
-_SPARE = 2e-7
+# Relative amount by which a bound has to improve on the others' eps, among few users.
+_GAINED = 1e-4
 # Allowance for a cover's cost, in units of the cost of its first step.
 _MORE = 1.4
-# Most certificates for one end, and the least amount in log delta by which the next one aims below
-# the target.
-_TRIES, _BELOW = 6, 3e-4
-# The same as a share of the last miss, as slopes are wrong by about that much.
-_BELOW_MISS = 0.12
-# A miss of log delta, of the two likely worst labels, that needs no correction; largest step of log
-# eps.
-_NEAR_AIM, _LONGEST = 1e-3, 0.5
 # If a certificate misses by more than this in log delta, no bound by a cover is near.
 _HOPELESS = 3.0
-# Most searches for a first eps; distance in log delta at which they end; tolerance of a crossing.
-_SEARCHES, _SETTLED, _NEARLY = 6, 0.02, 3e-4
-# Least ratio of the slope of searched numbers to that of fixed numbers.
-_FLATTEST = 0.2
-# Factor for a guess of log delta for which no numbers are found.
-_SHALLOWER = 0.6
-# First guess of d log delta/d log eps.
-_SLOPE = -20.0
+# h alpha of the sums at many eps: it costs 2e-4 of log delta.
+_SMOOTHING = 0.02
 
 
-class IntervalStealing:
+class IntervalStealing(Stealing):
     """Label stealing of one mechanism with noise on an interval, among n >= 2 users.
 
     Parameters
@@ -63,7 +47,11 @@ class IntervalStealing:
         Bits beyond the usual working precision.
     """
 
+    rtol: ClassVar[float] = 1e-4
+    far: ClassVar[float] = 0.0
+
     def __init__(self, mechanism: Definition, n: int, *, more_bits: int = 0) -> None:
+        super().__init__()
         self._n, self._bits = n, precision_for(n) + more_bits
         self._binary = is_binary(mechanism)
         with ctx.workprec(self._bits):
@@ -76,107 +64,58 @@ class IntervalStealing:
         square = Laws(self._sketch, self._n, 0.0, -20.0).spreads()[1]
         return math.sqrt(min(square, 1e6) / self._n)
 
-    def epsilon(self, target: float, *, cap: float) -> End | None:
-        """An eps, close to the least, with log delta certified at most the target; None if none.
-
-        Parameters
-        ----------
-        target : float
-            log of the target delta.
-        cap : float
-            Upper limit: None is returned where the eps would not be below it.
-        """
-        if self._n < 2:
-            return None
-        with np.errstate(all="ignore"):
-            found = self._crossing(target, cap)
-        if found is None:
-            return None
-        eps, slope, free = found
-        # The two likely worst labels alone tell where to aim.
-        detail = FEW if self.is_dear(target) else FINE
-        aim, numbers = target - self._margin(slope, detail), _numbers(free)
-        for _ in range(2):
-            value = self._value(eps, numbers, target, detail, ends=True)
-            if not (math.isfinite(value) and eps < cap):
-                return None
-            eps *= math.exp((aim - value) / slope)
-            if abs(aim - value) < _NEAR_AIM:
-                break
-        return self._certified_end(eps, slope, numbers, target, detail, cap)
-
-    def _certified_end(
-        self,
-        eps: float,
-        slope: float,
-        numbers: Numbers,
-        target: float,
-        detail: Detail,
-        cap: float,
-    ) -> End | None:
-        """The first eps at which the bound meets the target.
-
-        Each certificate tells where the next aims.
-        """
-        before: tuple[float, float] | None = None
-        for _ in range(_TRIES):
-            if not eps < cap:
-                break
-            value = self._value(eps, numbers, target, detail, enough=target - _SPARE)
-            if value <= target - _SPARE:
-                return End(eps, value, [numbers], 0)
-            if not value < target + _HOPELESS:
-                break
-            if before is not None and before[0] < eps and value < before[1]:
-                slope = max((value - before[1]) / math.log(eps / before[0]), slope)
-            before = eps, value
-            below = max(_BELOW, _BELOW_MISS * (value - target))
-            eps *= math.exp(min((target - value - below) / slope, _LONGEST))
-        return None
-
     def is_dear(self, target: float) -> bool:
         """Whether few users hide the victim: bounds then take seconds and seldom are the best."""
         return Laws(self._sketch, self._n, 0.0, target).few
 
-    def log_delta(self, eps: float) -> End | None:
-        """A certified log delta at eps > 0; None where no bound is below 1."""
-        log, plans = self.searched(eps)
-        if not (plans and log < 0.0):
-            return None
-        return self._end(eps, _numbers(plans[0]), log, FEW if self.is_dear(log) else FINE)
+    def first(self, target: float, cap: float) -> Root:
+        """The cap among few users, where the central limit theorem is inaccurate."""
+        # There a gain is unlikely.
+        return Root(cap * (1.0 - _GAINED)) if self.is_dear(target) else super().first(target, cap)
 
-    def searched(self, eps: float) -> tuple[float, list[Free]]:
-        """An estimate of log delta at eps, and the free numbers found by a search there."""
-        log, free = first_log_delta(eps, self.deviation), None
-        with np.errstate(all="ignore"):
-            for _ in range(3):
-                free = self._search(eps, log, free) or free
-                if free is None:
-                    # So small a delta would require more users than there are.
-                    log *= _SHALLOWER
-                    continue
-                if not math.isfinite(free.log_delta):
-                    return 0.0, []
-                before, log = log, min(free.log_delta, -0.01)
-                if abs(log - before) < 0.5:
-                    break
-        return (0.0, []) if free is None else (free.log_delta, [free])
+    def search(self, eps: float, about: float, last: Sequence[Free] | None) -> list[Free] | None:
+        """Free numbers for a log delta near ``about``; None where none are found."""
+        found = self._search(eps, about, None if last is None else last[0])
+        return None if found is None else [found]
 
     def moved(self, plans: Sequence[Free], eps: float, about: float) -> list[Free]:
         """The same numbers at another eps, each at its saddle point there."""
-        with np.errstate(all="ignore"):
-            return [self._moved(plan, eps, about) for plan in plans]
+        return [self._moved_one(plan, eps, about) for plan in plans]
 
-    def numbers(self, plan: Free, smoothest: float) -> Numbers:
-        """The plan's free numbers, with the line and step of the sums."""
-        return _numbers(plan, smoothest)
+    def aimed(self, start: Root, plans: Sequence[Free], goal: float, cap: float) -> Root:
+        """The eps at which the two likely worst labels leave room for all others."""
+        detail = self._detail(goal)
+        aim = goal - self._margin(start.slope, detail)
 
-    def certified(
-        self, eps: float, numbers: Sequence[Numbers], about: float, which: int = 0
-    ) -> End | None:
-        """A certified log delta at these numbers, for rounds; None where it is not below 0."""
-        del which
-        return self._end(eps, numbers[0], about, COARSE)
+        def certify(eps: float, near: float) -> Value:
+            del near
+            numbers = _numbers(self._moved(plans, eps, goal)[0])
+            value = self._value(eps, numbers, goal, detail, ends=True)
+            if not math.isfinite(value):
+                raise NotCertified("label stealing: numbers at which labels have no bound")
+            return Value(value)
+
+        found = certified(certify, aim, start, cap, upper=True, rtol=self.rtol)
+        if found is None:
+            raise NotCertified("label stealing: no eps below that of the other analyses")
+        return start._replace(epsilon=found.epsilon)
+
+    def bound(
+        self,
+        plans: Sequence[Free],
+        eps: float,
+        about: float,
+        *,
+        enough: float = -math.inf,
+        rough: bool = False,
+    ) -> End:
+        """The bound with a cover of all labels."""
+        numbers = _numbers(plans[0], _SMOOTHING * rough)
+        detail = COARSE if rough else self._detail(about)
+        value = self._value(eps, numbers, about, detail, enough=enough)
+        if not value < enough + _HOPELESS and math.isfinite(enough):
+            raise NotCertified("label stealing: no bound by a cover is near")
+        return End(eps, value, [numbers], 0)
 
     def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:
         """log of the bound at a claim's numbers, in finer cells, rounded up to a float.
@@ -185,55 +124,17 @@ class IntervalStealing:
         """
         return self._value(epsilon, numbers, about, FINEST, enough=enough)
 
-    def _end(self, eps: float, numbers: Numbers, about: float, detail: Detail) -> End | None:
-        value = self._value(eps, numbers, about, detail) + _SPARE
-        return End(eps, value, [numbers], 0) if value < 0.0 else None
-
-    def _crossing(self, target: float, cap: float) -> tuple[float, float, Free] | None:
-        """Estimates of the eps with this delta and of d log delta/d log eps, with free numbers."""
-        free, dear, most = None, self.is_dear(target), min(cap * (1.0 - _GAINED), _MOST)
-        eps, slope = first_epsilon(self.deviation**2, 1, target, cap), _SLOPE
-        # Among few users the central limit theorem is inaccurate, and a gain is unlikely.
-        eps = most if dear else min(eps, most)
-        before: tuple[float, float] | None = None
-        for _ in range(_SEARCHES):
-            new = self._search(eps, target, free)
-            if new is None or not math.isfinite(new.log_delta):
-                return None
-            at, gap = eps, new.log_delta - target
-            if gap > 0.0 and eps >= most:
-                return None
-            eps, slope = crossing(
-                lambda at, kept=new: self._about(kept, at, target), target, eps, cap, _NEARLY, slope
-            )
-            free = self._moved(new, eps, target)
-            if abs(gap) < _SETTLED:
-                break
-            if before is not None and (gap - before[1]) * (at - before[0]) < 0.0:
-                # With numbers searched at every eps, log delta falls less steeply than at fixed
-                # numbers.
-                flatter = (gap - before[1]) / math.log(at / before[0])
-                flatter = min(flatter, _FLATTEST * slope)
-                eps = max(min(at * math.exp(-gap / flatter), most), LEAST)
-            before = at, gap
-        if free is None or not abs(free.log_delta - target) < 0.1:
-            return None
-        return eps, slope, free
+    def _detail(self, about: float) -> Detail:
+        return FEW if self.is_dear(about) else FINE
 
     def _margin(self, slope: float, detail: Detail) -> float:
         """An estimate of what all labels add to the log delta of the two likely worst ones."""
-        return -slope * _MORE * detail.first + _SPARE
-
-    def _about(self, free: Free, eps: float, target: float) -> float:
-        """An estimate of log delta at these numbers."""
-        return self._moved(free, eps, target).log_delta
+        return -slope * _MORE * detail.first
 
     def _search(self, eps: float, about: float, start: Free | None) -> Free | None:
-        """Free numbers for a log delta near ``about``; None where none are found."""
         return free_numbers(self._sketch, self._n, eps, about, start)
 
-    def _moved(self, free: Free, eps: float, about: float) -> Free:
-        """The same numbers at another eps, at the saddle point there."""
+    def _moved_one(self, free: Free, eps: float, about: float) -> Free:
         return Laws(self._sketch, self._n, eps, about).moved(free)
 
     def _value(

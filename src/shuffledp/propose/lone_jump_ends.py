@@ -1,4 +1,4 @@
-"""Certified ends of eps and delta by label stealing with one distinguished gain.
+"""Label stealing with one distinguished gain, for noise on an interval.
 
 Floats propose an eps, free numbers, places and a cover; balls certify the bound there.
 """
@@ -54,7 +54,7 @@ class LoneJump(IntervalStealing):
         start = start or free_numbers(self._sketch, self._n, eps, about)
         return None if start is None else jump_numbers(self._sketch, self._n, eps, about, start)
 
-    def _moved(self, free: Free, eps: float, about: float) -> Free:
+    def _moved_one(self, free: Free, eps: float, about: float) -> Free:
         return moved_jump(self._sketch, self._n, eps, free, about)
 
     def _margin(self, slope: float, detail: Detail) -> float:

@@ -8,7 +8,7 @@ where a curve crosses a target; every end is an eps at which balls were evaluate
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from shuffledp.arithmetic.balls import ctx
@@ -16,27 +16,25 @@ from shuffledp.ball.record import Bits
 from shuffledp.bounds.all_datasets import largest
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.one_bit import Ends, OneBit, log_ends
-from shuffledp.propose.solve import Scale, root
+from shuffledp.propose.solve import Root, Value, certified, root
 
 __all__ = ["Crossing", "Curve", "Dataset", "Point"]
 
-# Share of the requested width of eps that the search over data sets may use.
-_SHARE = 0.25
+# Share of the requested width of eps that the search over data sets may use, and relative accuracy
+# of the largest eps of one data set.
+_SHARE, _LAST = 0.25, 1e-12
 # Largest eps that is tried. Beyond it delta is bounded by its value there.
 _LARGEST = 600.0
-# Most searches over all data sets for one eps, and most steps back to a certain end.
-_TRIES, _BACK = 12, 12
+# Most data sets that turn out to be the worst, one after the other.
+_TRIES = 12
 # Least eps that is tried; smaller ones are no better than 0.
 _SMALLEST = 1e-12
 # The first search, for the worst data set, may be wider by this factor.
 _COARSE = 8.0
 # Relative accuracy of floats of log delta.
 _UNIT = 2.0**-52
-# Step of log eps from which the slope of log delta is computed.
-_STEP = 1e-3
-# Tolerance in log delta of a crossing (the accuracy of floats), and the factor to the largest eps
-# below a cap.
-_TOLERANCE, _BELOW = 1e-13, 1.0 - 2.0**-50
+# Tolerance in log delta of a crossing: the accuracy of floats.
+_TOLERANCE = 1e-13
 
 
 class Dataset(NamedTuple):
@@ -220,33 +218,54 @@ class Curve:
     def _cross(self, log_target: float, rtol: float, cap: float) -> tuple[Crossing, Crossing]:
         slack = 4.0 * _UNIT * (1.0 + abs(log_target))
         top = min(cap, _LARGEST)
-        best = Crossing(0.0, math.inf, None)
         nothing = self._trivial(log_target - slack, top)
         if nothing is not None:
             return nothing
-        guess = _crossing(self.alike, log_target, self._normal(log_target, top), top)
-        width = self._width(guess, rtol, cap)
-        seen = self.point(guess, width=_COARSE * width)
-        room = 2.0 * width
+        first = Root(self._normal(log_target, top))
+        start = root(self.alike, log_target, first, top, tolerance=_TOLERANCE)
+        seen = self.point(start.epsilon, width=_COARSE * _SHARE * rtol)
+        best, above = Crossing(0.0, math.inf, None), Crossing(math.inf, math.inf, seen)
         for _ in range(_TRIES):
-            at = self._last(seen.held, log_target + slack, best.epsilon or guess, cap)
-            if at > best.epsilon:
-                best = Crossing(at, 0.0, seen)
-            slope = self._slope(max(best.epsilon, _SMALLEST), cap)
-            start, scale = max(best.epsilon, _SMALLEST), Scale(top)
-            point = scale.epsilon(scale.of(start) + room / slope) if start < top else top
-            if not start < point < top:
-                return best, Crossing(math.inf, math.inf, seen)
-            aim = log_target - slack
-            seen = self.point(point, width=0.25 * room, enough=aim, given_up=log_target)
-            missing = seen.log_high - (log_target - slack)
-            if missing <= 0.0:
-                apart = point / best.epsilon - 1.0 if best.epsilon > 0.0 else math.inf
-                return best, Crossing(point, apart, seen)
-            # Another data set is worse, or the bounds are not close enough.
-            worse = seen.log_low >= log_target
-            room = 2.0 * width if worse else 2.0 * room + 1.1 * missing
-        return best, Crossing(math.inf, math.inf, seen)
+            found = self._last(seen, log_target + slack, start, top)
+            best = max(best, found, key=lambda one: one.epsilon)
+            near = start._replace(epsilon=best.epsilon or start.epsilon)
+            above = self._above(log_target, slack, near, top, rtol)
+            # Whether another data set is worse there.
+            if above.point is None or above.point.held == seen.held:
+                break
+            seen = above.point
+        if best.epsilon > 0.0 and math.isfinite(above.epsilon):
+            above = above._replace(width=above.epsilon / best.epsilon - 1.0)
+        return best, above
+
+    def _last(self, seen: Point, goal: float, start: Root, top: float) -> Crossing:
+        """An eps just below the largest at which the set's delta reaches the goal; 0 if none."""
+
+        def certify(epsilon: float, near: float) -> Value:
+            del near
+            return Value(self.of_dataset(seen.held, epsilon).log_low)
+
+        found = certified(certify, goal, start, top, upper=False, rtol=_LAST)
+        return Crossing(0.0 if found is None else found.epsilon, 0.0, seen)
+
+    def _above(
+        self, log_target: float, slack: float, start: Root, top: float, rtol: float
+    ) -> Crossing:
+        """An eps at which no data set exceeds the target; inf if none is found."""
+        aim = log_target - slack
+        seen: list[Point] = []
+
+        def certify(epsilon: float, near: float) -> Value:
+            width = 0.25 * max(near, _SHARE * rtol)
+            point = self.point(epsilon, width=width, enough=aim, given_up=log_target)
+            seen.append(point)
+            worse = point.log_low >= log_target
+            return Value(point.log_high, point, about=point.log_low if worse else None)
+
+        found = certified(certify, aim, start, top, upper=True, rtol=rtol)
+        if found is None:
+            return Crossing(math.inf, math.inf, seen[-1] if seen else None)
+        return Crossing(found.epsilon, math.inf, found.value.witness)
 
     def _trivial(self, log_target: float, top: float) -> tuple[Crossing, Crossing] | None:
         """The ends if eps near 0 meets the target, or if a bit tells the value and no eps does."""
@@ -274,22 +293,6 @@ class Curve:
             laws = [self.bits.law(x) for x in self.bits.inputs]
             return min(float(p.mid()) for law in laws for p in (law.share, law.rest))
 
-    def _last(self, held: Dataset, goal: float, near: float, cap: float) -> float:
-        """An eps just below the largest at which the set's delta reaches the goal; 0 if none."""
-        top = min(cap, _LARGEST)
-
-        def value(epsilon: float) -> float:
-            return self.of_dataset(held, epsilon).log_low
-
-        found, scale = _crossing(value, goal, near, top), Scale(top)
-        step = 1e-13
-        for _ in range(_BACK):
-            point = scale.epsilon(scale.of(found) - step)
-            if value(point) >= goal:
-                return point
-            step *= 8.0
-        return 0.0
-
     def _normal(self, log_target: float, top: float) -> float:
         """An estimate of the crossing by the central limit theorem, all others alike."""
         with ctx.workprec(64):
@@ -300,27 +303,6 @@ class Curve:
             spread += self.noise.scale**2
         found = abs(high - low) / math.sqrt(spread) * math.sqrt(max(-2.0 * log_target, 0.1))
         return min(max(found, _SMALLEST), 0.5 * top)
-
-    def _width(self, epsilon: float, rtol: float, cap: float) -> float:
-        """The width of log delta at which eps is known to rtol."""
-        # Near eps = 0, delta hardly depends on log eps: the width need not be below its own rtol.
-        return _SHARE * rtol * max(self._slope(epsilon, cap), 1.0)
-
-    def _slope(self, epsilon: float, cap: float) -> float:
-        """An estimate of -d log delta by place on the scale, at an eps."""
-        top = min(cap, _LARGEST)
-        if not 0.0 < epsilon < top:
-            return 1.0
-        scale = Scale(top)
-        first, second = self.alike(epsilon), self.alike(scale.epsilon(scale.of(epsilon) + _STEP))
-        slope = (first - second) / _STEP
-        return slope if math.isfinite(slope) and slope > _STEP else 1.0
-
-
-def _crossing(value: Callable[[float], float], target: float, start: float, top: float) -> float:
-    """An estimate of the eps in (0, top) at which a decreasing function meets the target."""
-    start = min(start, top * _BELOW)
-    return root(value, target, start, Scale(top), tolerance=_TOLERANCE).epsilon
 
 
 def _larger(first: Point, second: Point) -> Point:

@@ -1,13 +1,26 @@
-"""Where a decreasing curve of log delta meets a target, in plain floats."""
+"""From a target of delta to eps: floats propose where it is met, and one bracket certifies an eps.
+
+Every end of eps is found here: ``root`` finds where an estimate meets the target, and ``certified``
+evaluates there what an analysis certifies. Each miss of the target tells how far to move.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["LEAST", "Root", "Scale", "bisected", "crossing", "first_epsilon", "root"]
+__all__ = [
+    "LEAST",
+    "Met",
+    "Root",
+    "Scale",
+    "Value",
+    "bisected",
+    "certified",
+    "first_epsilon",
+    "root",
+]
 
 # First slope of log delta on the scale: that of a normal limit at delta = 1e-6.
 _SLOPE = -12.0
@@ -18,8 +31,13 @@ _STEPS, _LONGEST = 60, 1.0
 _TOLD, _CLOSE = 1e-6, 1e-10
 # Least eps that is tried: below it, the limit eps -> 0 decides.
 LEAST = 1e-14
-# Largest eps for a bound by label stealing: somewhat above the range of promise.
-_MOST = 60.0
+# Most certificates at different eps, and the step on the scale where one certifies nothing.
+_TRIES, _BLIND = 12, 0.7
+# The certified point lies beyond the crossing by this share of the allowed excess of log delta, and
+# that excess is at most the second number.
+_AIM, _MOST_EXCESS = 0.4, 2e-2
+# A slope is learned from values of log delta that differ by at least this share of the excess.
+_SURE = 1.0
 
 
 def bisected(
@@ -32,8 +50,7 @@ def bisected(
     return low, high
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """log(eps/(1 - eps/cap)): log eps far below the cap, -log(cap - eps) next to it.
 
     On this scale log delta is nearly a straight line at either end; in log eps it bends at the cap.
@@ -61,17 +78,16 @@ class Root(NamedTuple):
     """The eps where the target is met, and the slope of log delta on the scale there."""
 
     epsilon: float
-    slope: float
+    slope: float = _SLOPE
 
 
 def root(
     log_delta: Callable[[float], float],
     target: float,
-    start: float,
-    scale: Scale,
+    start: Root,
+    cap: float,
     *,
     tolerance: float = 1e-7,
-    slope: float = _SLOPE,
 ) -> Root:
     """The eps at which log delta meets the target, by the secant rule.
 
@@ -81,17 +97,16 @@ def root(
         A decreasing function of eps; -inf where delta is 0.
     target : float
         Target of log delta.
-    start : float
-        A first eps.
-    scale : Scale
-        The scale; its cap is the largest eps worth trying.
+    start : Root
+        A first eps, and a first guess of the slope.
+    cap : float
+        The largest eps worth trying.
     tolerance : float
         Tolerance of log delta.
-    slope : float
-        A first guess of the slope on the scale.
     """
-    low, high = scale.of(LEAST), scale.of(scale.cap * (1.0 - 2.0**-50))
-    x, before = min(max(scale.of(start), low), high), None
+    scale, slope = Scale(cap), start.slope
+    low, high = scale.of(LEAST), scale.of(cap * (1.0 - 2.0**-50))
+    x, before = min(max(scale.of(start.epsilon), low), high), None
     for _ in range(_STEPS):
         y = log_delta(scale.epsilon(x)) - target
         if before is not None and math.isfinite(y) and abs(x - before[0]) > _TOLD:
@@ -106,19 +121,114 @@ def root(
     return Root(scale.epsilon(x), slope)
 
 
-def crossing(
-    log_delta: Callable[[float], float],
+class Value(NamedTuple):
+    """What an analysis certifies at one eps.
+
+    Attributes
+    ----------
+    log_delta : float
+        The certified end of log delta.
+    witness : object
+        What is needed to certify it again.
+    width : float
+        How far, in log delta, bounded work may leave the end from the truth.
+    about : float, optional
+        An estimate of log delta, if the end is known only to be on the right side of the target.
+    """
+
+    log_delta: float
+    witness: Any = None
+    width: float = 0.0
+    about: float | None = None
+
+
+class Met(NamedTuple):
+    """An eps whose certified value is on the right side of the target.
+
+    Attributes
+    ----------
+    epsilon : float
+        The eps that was evaluated.
+    value : Value
+        The value there.
+    apart : float
+        An estimate of the relative distance of eps from where the target is met.
+    """
+
+    epsilon: float
+    value: Value
+    apart: float
+
+
+def certified(
+    certify: Callable[[float, float], Value],
     target: float,
-    start: float,
-    top: float,
-    near: float,
-    slope: float,
-) -> tuple[float, float]:
-    """The eps below ``top`` with this log delta, to within ``near``, and d log delta/d log eps."""
-    scale = Scale(min(top, _MOST))
-    steep = slope / scale.stretch(start)
-    found = root(log_delta, target, start, scale, tolerance=near, slope=steep)
-    return found.epsilon, found.slope * scale.stretch(found.epsilon)
+    start: Root,
+    cap: float,
+    *,
+    upper: bool,
+    rtol: float,
+) -> Met | None:
+    """An end of eps below ``cap``: an eps that was evaluated, on the right side of the target.
+
+    For an upper end log delta is certified to be at most the target; for a lower end, at least.
+
+    Parameters
+    ----------
+    certify : callable
+        (eps, width of log delta worth asking for) -> the certified value there.
+    target : float
+        Target of log delta.
+    start : Root
+        An estimate of where the target is met.
+    cap : float
+        The largest eps of interest; for an upper end, None is returned from there on.
+    upper : bool
+        Whether the upper end of eps is wanted.
+    rtol : float
+        Wanted relative distance of eps from where the target is met.
+    """
+    scale, slope, sign = Scale(cap), start.slope, 1.0 if upper else -1.0
+    # An eps this near to the cap counts as the cap.
+    nearest, low, high = cap * (1.0 - _AIM * rtol), 0.0, cap
+    best: Met | None = None
+    before: tuple[float, float] | None = None
+
+    def excess(epsilon: float) -> float:
+        return min(rtol * max(-slope * scale.stretch(epsilon), 1e-6), _MOST_EXCESS)
+
+    place = scale.of(min(start.epsilon, nearest))
+    place -= sign * _AIM * excess(start.epsilon) / slope
+    for _ in range(_TRIES):
+        epsilon = min(scale.epsilon(place), nearest)
+        near = excess(epsilon)
+        if (upper and epsilon >= nearest) or epsilon <= LEAST:
+            break
+        value = certify(epsilon, near)
+        gap = value.log_delta - target
+        met, enough = sign * gap <= 0.0, max(near, value.width)
+        if met and (best is None or sign * (epsilon - best.epsilon) < 0.0):
+            off = (abs(gap) + 0.5 * max(value.width, 0.3 * near)) / -slope
+            best = Met(epsilon, value, off / scale.stretch(epsilon))
+        low, high = (low, min(high, epsilon)) if met == upper else (max(low, epsilon), high)
+        if met and (abs(gap) <= enough or (not upper and epsilon >= nearest)):
+            break
+        if not low * (1.0 + _CLOSE) < high:
+            break
+        gap = gap if value.about is None else value.about - target
+        if not math.isfinite(gap):
+            place += math.copysign(_BLIND, gap)
+        else:
+            if before is not None and abs(gap - before[1]) > _SURE * near:
+                slope = min((gap - before[1]) / (place - before[0]), -1e-6)
+            before = place, gap
+            step = -(gap + sign * _AIM * enough) / slope
+            place += max(-_LONGEST, min(_LONGEST, step))
+        if not low < scale.epsilon(place) < high:
+            # Certificates may jump: between a miss and an eps that meets it halving is safe.
+            left, right = scale.of(max(low, LEAST)), scale.of(min(high, nearest))
+            place = 0.5 * (max(left, right - 2.0) + right)
+    return best
 
 
 def first_epsilon(variance: float, n: int, log_target: float, cap: float) -> float:

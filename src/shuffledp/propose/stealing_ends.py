@@ -1,34 +1,47 @@
-"""Certified ends of eps and delta by label stealing, for one mechanism among n users.
+"""Certified ends of eps and delta by label stealing: the search that all its forms share.
 
-Floats propose an eps and free numbers; balls certify the bound there. A miss tells how far to move.
+Floats search free numbers at some eps, and move them to others, where only their tilt changes: any
+numbers are valid (docs/theory-stealing.md, Theorem 2.3). Balls certify the bound at an eps.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-from shuffledp.arithmetic.balls import ctx, precision_for
-from shuffledp.ball.record import Definition
-from shuffledp.bounds.stealing import log_delta
-from shuffledp.bounds.stealing_cases import Case, Numbers, cases_of
-from shuffledp.kernel.positive_sum import step_of
-from shuffledp.propose.stealing import AllFloats, Plan
-from shuffledp.propose.stealing_solve import Proposer
+import numpy as np
 
-__all__ = ["End", "Stealing"]
+from shuffledp.propose.solve import Root, Value, certified, first_epsilon, root
 
-# How far below the target a certified log delta may be: from 2e-7, which a reader's finer sum does
-# not notice, to 1.2e-5, which is 1e-6 of eps.
-_SPARE, _NEAR = 2e-7, 1.2e-5
-# Most certificates on the way to an end.
-_TRIES = 8
-# A log delta this far below the target is not computed any more sharply.
-_FAR = 1e-3
-# For unbounded noise, one law serves all log deltas of such a range (each next range is twice as
-# deep).
-_RANGE = 16.0
+__all__ = ["End", "Plan", "Stealing", "worst_of"]
+
+# Largest eps that is tried; local guarantees in the range of promise are smaller.
+_LARGEST = 60.0
+# Least amount by which a certified log delta is below the target; a finer sum does not notice it.
+_SPARE = 2e-7
+# Most searches on the way to a delta, and the distance in log delta at which a search misses it.
+# Numbers searched this near, in log eps, are kept: a new search gains less than 1e-4 of eps.
+_SEARCHES, _MISSED, _SAME = 6, 0.1, 5e-3
+# Tolerance in log delta of a crossing, over the relative accuracy of eps.
+_NEARLY = 3.0
+# Most searches at one eps, whose log delta is guessed, the relative change of log delta at which
+# they end, and the factor for a guess of log delta for which no numbers are found.
+_GUESSES, _SETTLED, _SHALLOWER = 3, 0.1, 0.6
+# Anchors in standard deviations of the privacy loss, up to 18, where a normal tail is 1e-72; beyond
+# that, by a factor. An anchor's numbers lose less than 1e-3 of log delta half way to the next.
+_ANCHORS, _RATIO = (0.4, 0.8, 1.4, 2.2, 3.5, 5.0, 7.0, 9.0, 11.0, 13.0, 15.5, 18.0), 1.15
+
+
+class Plan(Protocol):
+    """Free numbers for one pair of inputs, with the bound that floats estimate for them."""
+
+    @property
+    def value(self) -> float:
+        """An estimate of log delta."""
+        ...
 
 
 class End(NamedTuple):
@@ -38,7 +51,7 @@ class End(NamedTuple):
     ----------
     epsilon, log_delta : float
         The eps in nats and the bound of log delta.
-    numbers : list of Numbers
+    numbers : sequence
         Free numbers of each pair of inputs, in the order of its theorem.
     which : int
         Index of the pair that seems the worst.
@@ -46,29 +59,63 @@ class End(NamedTuple):
 
     epsilon: float
     log_delta: float
-    numbers: list[Numbers]
+    numbers: Sequence[Any]
     which: int
 
 
-class Stealing:
-    """Label stealing of one mechanism among n >= 2 users.
+class Stealing(ABC):
+    """Label stealing among fixed users: how numbers are searched, moved and certified."""
 
-    Parameters
-    ----------
-    mechanism : Definition
-        "generic" stands for all mechanisms with a local guarantee.
-    n : int
-        Number of users, the victim included.
-    """
+    #: Relative accuracy of eps at a delta.
+    rtol: ClassVar[float] = 1e-6
+    #: A log delta this far below the target is not computed any more sharply.
+    far: ClassVar[float] = 1e-3
 
-    def __init__(self, mechanism: Definition, n: int) -> None:
-        self._mechanism, self._n, self._bits = mechanism, n, precision_for(n)
-        self._made: dict[float, tuple[Sequence[Case], Proposer]] = {}
+    def __init__(self) -> None:
+        self._anchors: dict[int, tuple[float, Sequence[Any]]] = {}
+        self._found: dict[float, End | None] = {}
 
     @property
+    @abstractmethod
     def deviation(self) -> float:
         """Standard deviation of the privacy loss, to first order."""
-        return self._at(-_RANGE)[1].deviation
+
+    @abstractmethod
+    def search(self, eps: float, about: float, last: Sequence[Any] | None) -> Sequence[Any] | None:
+        """Plans of all pairs at eps for a log delta near ``about``, from ``last`` or from scratch.
+
+        None if there are no numbers for so small a delta.
+        """
+
+    @abstractmethod
+    def moved(self, plans: Sequence[Any], eps: float, about: float) -> Sequence[Any]:
+        """The same numbers at another eps, each at its saddle point there."""
+
+    @abstractmethod
+    def bound(
+        self,
+        plans: Sequence[Any],
+        eps: float,
+        about: float,
+        *,
+        enough: float = -math.inf,
+        rough: bool = False,
+    ) -> End:
+        """The bound that balls certify at these numbers.
+
+        Parameters
+        ----------
+        plans : sequence
+            Plans of all pairs at this eps.
+        eps, about : float
+            eps > 0 in nats, and an estimate of log delta there.
+        enough : float
+            A log delta: a bound at most this is not computed any more sharply.
+        rough : bool
+            Whether the bound may lose 1e-3 of eps, as one of many for rounds.
+        """
+
+    # ------------------------------------------------------------------------------ questions
 
     def epsilon(self, target: float, *, cap: float) -> End | None:
         """An eps, close to the least, with log delta certified at most the target; None if none.
@@ -80,108 +127,155 @@ class Stealing:
         cap : float
             Upper limit: None is returned where the eps would not be below it.
         """
-        cases, proposer = self._at(target)
-        found = proposer.crossing(target, cap)
+        cap = min(cap, _LARGEST)
+        found = self._crossing(target, cap)
         if found is None:
             return None
-        eps, slope = found.epsilon, found.slope
-        goal, enough = target - 0.5 * _NEAR, target - _FAR
-        best: End | None = None
-        before: tuple[float, float] | None = None
-        low, high = 0.0, cap
-        eps *= math.exp((goal - target) / slope)
-        for _ in range(_TRIES):
-            plans = proposer.moved(found.plans, eps)
-            numbers = _all_numbers(plans)
-            value = self._certified(cases, numbers, eps, enough=enough)
-            gap = value - target
-            if gap <= -_SPARE and (best is None or eps < best.epsilon):
-                best = End(eps, value, numbers, _worst(plans))
-                if gap >= -_NEAR:
-                    break
-            if not math.isfinite(gap):
-                break
-            low, high = (low, min(eps, high)) if gap <= -_SPARE else (max(eps, low), high)
+        start, plans = found
+        goal = target - _SPARE
+        enough = goal - self.far
+
+        def certify(eps: float, near: float) -> Value:
+            del near
+            moved = self._moved(plans, eps, target)
+            end = self.bound(moved, eps, target, enough=enough)
+            far = self.far > 0.0 and end.log_delta <= enough
             # Far below the target, the estimate alone determines the next eps.
-            value = min(value, max(plan.value for plan in plans)) if value <= enough else value
-            if before is not None and abs(value - before[1]) > _FAR and eps != before[0]:
-                slope = min((value - before[1]) / math.log(eps / before[0]), -0.01)
-            before = eps, value
-            moved = eps * math.exp(min(max((goal - value) / slope, -0.5), 0.5))
-            # Estimates may jump: between a miss and an eps that meets the target, halving is safe.
-            eps = moved if low < moved < high or low == 0.0 else math.sqrt(low * high)
-        return best if best is not None and best.epsilon < cap else None
+            return Value(end.log_delta, end, about=_value(moved) if far else None)
+
+        start = self.aimed(start, plans, goal, cap)
+        met = certified(certify, goal, start, cap, upper=True, rtol=self.rtol)
+        return None if met is None else met.value.witness
 
     def log_delta(self, eps: float) -> End | None:
         """A certified log delta at eps > 0; None where no bound is below 1."""
-        proposer = self._at(-_RANGE)[1]
-        about = max(plan.value for plan in proposer.plans(eps))
-        if not about < 0.0:
-            return None
-        plans = self._at(about)[1].plans(eps)
-        return self.certified(eps, _all_numbers(plans), about, _worst(plans))
+        return self._end(eps, *self.searched(eps))
 
-    def searched(self, eps: float) -> tuple[float, list[Plan]]:
-        """An estimate of log delta at eps, and the free numbers found by a search there."""
-        plans = self._at(-_RANGE)[1].searched(eps)
-        return max(plan.value for plan in plans), plans
+    def searched(self, eps: float) -> tuple[float, Sequence[Any]]:
+        """An estimate of log delta at eps, and the numbers found by a search there; 0 if none."""
+        log, plans = first_log_delta(eps, self.deviation), None
+        for _ in range(_GUESSES):
+            with np.errstate(all="ignore"):
+                plans = self.search(eps, log, plans) or plans
+            if plans is None:
+                log *= _SHALLOWER
+                continue
+            if not math.isfinite(_value(plans)):
+                return 0.0, ()
+            before, log = log, min(_value(plans), -0.1)
+            if abs(log - before) < _SETTLED * (1.0 - log):
+                break
+        return (0.0, ()) if plans is None else (_value(plans), plans)
 
-    def certified(
-        self, eps: float, numbers: Sequence[Numbers], about: float, which: int = 0
+    # ------------------------------------------------------- many eps, as rounds need them
+
+    def rough(self, eps: float) -> float:
+        """An estimate of log delta at eps >= 0 from numbers shared by many eps; 0 if none."""
+        return self._near_anchors(eps)[0]
+
+    def bounded(self, eps: float) -> End | None:
+        """A certified log delta at numbers shared by all eps near an anchor; None if none.
+
+        Anchors are a fixed sequence of eps, so that the bound does not depend on what was asked
+        before.
+        """
+        if eps not in self._found:
+            self._found[eps] = self._end(eps, *self._near_anchors(eps), rough=True)
+        return self._found[eps]
+
+    def _near_anchors(self, eps: float) -> tuple[float, Sequence[Any]]:
+        """The better of the numbers of the anchors before and after eps, moved to eps."""
+        if not (eps < _LARGEST and self.deviation > 0.0):
+            return 0.0, ()
+        k = _index(eps / self.deviation)
+        found = [self._from(i, eps) for i in (k - 1, k) if i >= 0]
+        return min(found, key=lambda one: one[0])
+
+    def _from(self, k: int, eps: float) -> tuple[float, Sequence[Any]]:
+        """The numbers of one anchor moved to eps, and the log delta estimated there."""
+        if k not in self._anchors:
+            self._anchors[k] = self.searched(_anchor(k) * self.deviation)
+        about, plans = self._anchors[k]
+        if not (about < 0.0 and math.isfinite(about)):
+            return 0.0, ()
+        moved = self._moved(plans, eps, about)
+        return min(_value(moved), 0.0), moved
+
+    # ------------------------------------------------------------------------- on the way
+
+    def first(self, target: float, cap: float) -> Root:
+        """A first eps for a search, and the slope of log delta there."""
+        return Root(first_epsilon(self.deviation**2, 1, target, cap))
+
+    def aimed(self, start: Root, plans: Sequence[Any], goal: float, cap: float) -> Root:
+        """The eps to certify first."""
+        del plans, goal, cap
+        return start
+
+    def _crossing(self, target: float, cap: float) -> tuple[Root, Sequence[Any]] | None:
+        """An estimate of the least eps with this delta, with numbers; None if it is not below cap.
+
+        Numbers searched at one eps meet the delta at a smaller one; the search is repeated there.
+        """
+        start, last = self.first(target, cap), None
+        best: tuple[Root, Sequence[Any]] | None = None
+        for _ in range(_SEARCHES):
+            with np.errstate(all="ignore"):
+                plans, at = self.search(start.epsilon, target, last), start.epsilon
+            if plans is None or not math.isfinite(_value(plans)):
+                break
+
+            def about(eps: float, plans: Sequence[Any] = plans) -> float:
+                return _value(self._moved(plans, eps, target))
+
+            start = root(about, target, start, cap, tolerance=_NEARLY * self.rtol)
+            if abs(about(start.epsilon) - target) > _MISSED:
+                break
+            if best is None or start.epsilon < best[0].epsilon:
+                best, last = (start, plans), plans
+            if abs(math.log(start.epsilon / at)) < _SAME:
+                break
+        return best
+
+    def _moved(self, plans: Sequence[Any], eps: float, about: float) -> Sequence[Any]:
+        # Numbers that overflow are not proposed.
+        with np.errstate(all="ignore"):
+            return self.moved(plans, eps, about)
+
+    def _end(
+        self, eps: float, about: float, plans: Sequence[Any], *, rough: bool = False
     ) -> End | None:
-        """A certified log delta at these numbers; None where it is not below 0."""
-        cases = self._at(about)[0]
-        value = self._certified(cases, numbers, eps) + _SPARE
-        return End(eps, value, list(numbers), which) if value < 0.0 else None
-
-    def numbers(self, plan: Plan, smoothest: float) -> Numbers:
-        """A plan's free numbers, with the line and step of the sums."""
-        return numbers_of(plan, smoothest)
-
-    def moved(self, plans: Sequence[Plan], eps: float, about: float) -> list[Plan]:
-        """The same numbers at another eps."""
-        return self._at(about)[1].moved(plans, eps)
-
-    def _certified(
-        self,
-        cases: Sequence[Case],
-        numbers: Sequence[Numbers],
-        eps: float,
-        enough: float = -math.inf,
-    ) -> float:
-        with ctx.workprec(self._bits):
-            return log_delta(cases, numbers, self._n, eps, enough=enough)
-
-    def _at(self, log: float) -> tuple[Sequence[Case], Proposer]:
-        """The cases and their proposer, in enough detail for a log delta of this size."""
-        level = -_RANGE
-        if self._made and self._made[level][0][0].unbounded:
-            while level > log:
-                level *= 2.0
-        if level not in self._made:
-            with ctx.workprec(self._bits):
-                cases = cases_of(self._mechanism, level)
-            self._made[level] = cases, Proposer(AllFloats(cases), self._n)
-            if level > log and cases[0].unbounded:
-                return self._at(log)
-        return self._made[level]
+        if not (plans and about < 0.0 and math.isfinite(about)):
+            return None
+        found = self.bound(plans, eps, about, rough=rough)
+        log = found.log_delta + _SPARE
+        return found._replace(log_delta=log) if log < 0.0 else None
 
 
-def numbers_of(plan: Plan, smoothest: float = 0.0) -> Numbers:
-    """The plan's free numbers, with the line and step of the sums."""
-    step = step_of(plan.width, plan.alpha) / plan.fine
-    ceiling = plan.ceiling if math.isfinite(plan.ceiling) else None
-    split = tuple(plan.share.tolist()), tuple(plan.join.tolist())
-    smooth = max(plan.smooth, smoothest)
-    return Numbers(*split, plan.alpha, smooth / plan.alpha, step, ceiling)
-
-
-def _all_numbers(plans: Sequence[Plan]) -> list[Numbers]:
-    """Free numbers of all plans; one object for plans that are the same object."""
-    made = {id(plan): plan for plan in plans}
-    numbers = {key: numbers_of(plan) for key, plan in made.items()}
-    return [numbers[id(plan)] for plan in plans]
-
-
-def _worst(plans: Sequence[Plan]) -> int:
+def worst_of(plans: Sequence[Plan]) -> int:
+    """Index of the plan with the largest estimate."""
     return max(range(len(plans)), key=lambda i: plans[i].value)
+
+
+def first_log_delta(eps: float, deviation: float) -> float:
+    """An estimate of log delta under a normal law of the privacy loss."""
+    return min(-0.5 * (eps / max(deviation, 1e-12) + 1.0) ** 2, -0.5)
+
+
+def _value(plans: Sequence[Plan]) -> float:
+    return max(plan.value for plan in plans)
+
+
+def _anchor(k: int) -> float:
+    last = len(_ANCHORS) - 1
+    return _ANCHORS[k] if k <= last else _ANCHORS[last] * _RATIO ** (k - last)
+
+
+def _index(place: float) -> int:
+    """Index of the first anchor that is not below a place."""
+    if place <= _ANCHORS[-1]:
+        return bisect_left(_ANCHORS, place)
+    k = len(_ANCHORS) - 1
+    while _anchor(k) < place:
+        k += 1
+    return k

@@ -1,32 +1,31 @@
-"""From a delta to eps and free numbers of label stealing, for all pairs of inputs."""
+"""Label stealing of one mechanism among n users, where finitely many labels suffice."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.arithmetic.balls import ctx, precision_for
+from shuffledp.ball.record import Definition
+from shuffledp.bounds.stealing import log_delta
+from shuffledp.bounds.stealing_cases import Case, Numbers, cases_of
 from shuffledp.errors import NotCertified
-from shuffledp.propose.solve import crossing, first_epsilon
+from shuffledp.kernel.positive_sum import step_of
+from shuffledp.propose.solve import Root, first_epsilon, root
 from shuffledp.propose.stealing import MOST_ALONE, AllFloats, Plan, Planner
+from shuffledp.propose.stealing_ends import End, Stealing, worst_of
 from shuffledp.propose.stealing_search import best_plan, first_plans, is_few
 
-__all__ = ["Crossing", "Proposer"]
+__all__ = ["FiniteStealing"]
 
-# First d log delta/d log eps; under a normal law it is -24 at delta = 1e-6, -10 at 1e-3.
-_SLOPE = -12.0
-# Width, in log eps, of a cell that one search serves: half of it loses less than 1e-6 of eps.
-_CELL = 0.02
-# Accuracy of estimates in log delta: on the way, and at the end.
-_ROUGHLY, _NEARLY = 0.05, 3e-6
-# Most guesses of log delta at an eps; relative distance of the last two; distance of the search's
-# result from the guess at which it is repeated.
-_GUESSES, _SETTLED, _OFF = 4, 0.1, 0.3
-# Most searches on the way to a delta, and choices of first numbers before. Numbers searched this
-# near, in log eps, are kept: a new search gains less than 1e-4 of eps.
-_SEARCHES, _STARTS, _SAME = 5, 3, 5e-3
+# For unbounded noise, one law serves all log deltas of such a range (each next range is twice as
+# deep).
+_RANGE = 16.0
+# Most choices of first numbers before a search, and the tolerance of their crossing in log delta
+# and in log eps.
+_STARTS, _ROUGHLY, _SETTLED = 3, 0.05, 0.1
 # A pair whose log delta is lower by more than this gets no search of its own.
 _APART = 0.02
 # From this many pairs on, pairs that are certainly lower use the numbers of the worst one.
@@ -35,103 +34,88 @@ _SOME = 6
 _FAR = 1.0
 # Largest squared shift for a start by the normal law.
 _LARGEST_SPREAD = 1e6
+# h alpha of the sums at many eps: it costs 2e-4 of log delta.
+_SMOOTHING = 0.02
 
 
-class Crossing(NamedTuple):
-    """Where plans meet a delta, by estimates.
-
-    Attributes
-    ----------
-    epsilon, slope : float
-        eps, and d log delta/d log eps there.
-    plans : list of Plan
-        The plans of all pairs.
-    """
-
-    epsilon: float
-    slope: float
-    plans: list[Plan]
-
-
-class Proposer:
-    """Free numbers of all pairs among n users.
+class FiniteStealing(Stealing):
+    """Label stealing of one mechanism among n >= 2 users.
 
     Parameters
     ----------
-    cases : AllFloats
-        The pairs, in any order.
+    mechanism : Definition
+        "generic" stands for all mechanisms with a local guarantee.
     n : int
-        Number of users, the victim included, n >= 2.
+        Number of users, the victim included.
     """
 
-    def __init__(self, cases: AllFloats, n: int) -> None:
-        self.cases, self.n = cases, n
-        self._order = sorted(range(len(cases)), key=lambda i: -cases.spreads[i])
-        self._searched: dict[int, list[Plan]] = {}
+    def __init__(self, mechanism: Definition, n: int) -> None:
+        super().__init__()
+        self._mechanism, self._n, self._bits = mechanism, n, precision_for(n)
+        self._made: dict[float, tuple[Sequence[Case], AllFloats, list[int]]] = {}
 
     @property
     def deviation(self) -> float:
         """Standard deviation sqrt(chi/n) of the worst label's privacy loss, to first order."""
-        spread = self.cases.spreads[self._order[0]]
-        return math.sqrt(min(spread, _LARGEST_SPREAD) / self.n)
+        _, floats, order = self._at(-_RANGE)
+        return math.sqrt(min(floats.spreads[order[0]], _LARGEST_SPREAD) / self._n)
 
-    def plans(self, eps: float) -> list[Plan]:
-        """Numbers of all pairs at this eps > 0, whatever was asked before.
+    def first(self, target: float, cap: float) -> Root:
+        """An estimate of eps by numbers without a search, and the slope there."""
+        start = Root(first_epsilon(self.deviation**2, 1, target, cap))
+        _, floats, order = self._at(target)
+        case = floats[order[0]]
+        for _ in range(_STARTS):
+            starts = first_plans(case, self._n, start.epsilon, target)
+            if case.unbounded:
+                # First numbers may lose more than delta above their ceilings alone.
+                starts.append(best_plan(case, self._n, start.epsilon, target, polish=False))
 
-        They are searched in the middle of its cell, and alpha is put at its saddle point here.
-        """
-        cell = round(math.log(eps) / _CELL)
-        if cell not in self._searched:
-            self._searched[cell] = self.searched(math.exp(cell * _CELL))
-        return self.moved(self._searched[cell], eps)
+            def about(eps: float, starts: list[Plan] = starts) -> float:
+                made = Planner(case, self._n, eps)
+                return min(made.changed(plan).value for plan in starts)
 
-    def searched(self, eps: float, last: Plan | None = None) -> list[Plan]:
-        """Numbers searched at this eps, from the first pair's ``last`` ones or from scratch."""
-        case, log = self.cases[self._order[0]], first_log_delta(eps, self.deviation)
-        for _ in range(_GUESSES):
-            first = first_plans(case, self.n, eps, log, many=False)[0]
-            before, log = log, min(first.value, -0.1)
-            if abs(log - before) < _SETTLED * (1.0 - log):
+            before = start.epsilon
+            start = root(about, target, start, cap, tolerance=_ROUGHLY)
+            if abs(math.log(start.epsilon / before)) < _SETTLED:
                 break
-        plans = self._all_plans(eps, log, last)
-        found = min(max(plan.value for plan in plans), -0.1)
-        again = abs(found - log) > _OFF * (1.0 - log)
-        return self._all_plans(eps, found, plans[self._order[0]]) if again else plans
+        return start
 
-    def _all_plans(self, eps: float, log_delta: float, last: Plan | None = None) -> list[Plan]:
+    def search(self, eps: float, about: float, last: Sequence[Plan] | None) -> Sequence[Plan]:
         """Plans of the first pair, and of those that come near it."""
-        lead = self._order[0]
-        first = best_plan(self.cases[lead], self.n, eps, log_delta, last)
+        _, floats, order = self._at(about)
+        lead = order[0]
+        first = best_plan(floats[lead], self._n, eps, about, None if last is None else last[lead])
         # Pairs far below the worst one use its numbers and have no value of their own.
-        found = dict.fromkeys(self._order, first._replace(value=-math.inf))
+        found = dict.fromkeys(order, first._replace(value=-math.inf))
         found[lead] = first
-        for i in self._near(first, eps, log_delta):
-            plan = self._borrowed(i, first, eps)
+        for i in self._near(floats, order, first, eps, about):
+            plan = self._borrowed(floats, i, first, eps)
             if plan.value > first.value - _APART:
-                plan = best_plan(self.cases[i], self.n, eps, log_delta, plan, polish=False)
+                plan = best_plan(floats[i], self._n, eps, about, plan, polish=False)
             found[i] = plan
-        return [found[i] for i in range(len(self.cases))]
+        return [found[i] for i in range(len(floats))]
 
-    def _near(self, first: Plan, eps: float, log_delta: float) -> list[int]:
+    def _near(
+        self, floats: AllFloats, order: list[int], first: Plan, eps: float, about: float
+    ) -> list[int]:
         """The pairs, except the worst one, for which numbers of their own are made."""
-        lead, screen = self.cases[self._order[0]], self.cases.screen
-        some = len(self._order) >= _SOME and math.isfinite(first.value)
-        found = self._order[1:]
-        if screen is not None and some and not is_few(lead, self.n, log_delta):
-            left = screen((first.share, first.join, first.alpha), self.n, eps, log_delta)
+        lead, screen, found = floats[order[0]], floats.screen, order[1:]
+        some = len(order) >= _SOME and math.isfinite(first.value)
+        if screen is not None and some and not is_few(lead, self._n, about):
+            left = screen((first.share, first.join, first.alpha), self._n, eps, about)
             found = [i for i in found if i in left]
         if screen is not None and len(found) > MOST_ALONE:
             raise NotCertified(f"label stealing: {len(found):,} pairs of inputs, one by one")
         return found
 
-    def _borrowed(self, i: int, first: Plan, eps: float) -> Plan:
+    def _borrowed(self, floats: AllFloats, i: int, first: Plan, eps: float) -> Plan:
         """Another pair with the same sizes, tuned to its label with the largest spread."""
-        case = self.cases[i]
+        case = floats[i]
         weights = np.zeros(case.spreads.size)
         weights[case.order[0]] = 1.0
         chosen = weights if case.tuned else first.weights
-        made = Planner(case, self.n, eps)
-        return made.plan(
+        return Planner(case, self._n, eps).plan(
             first.kappas,
             chosen,
             smooth=first.smooth,
@@ -140,13 +124,13 @@ class Proposer:
             start=first.alpha,
         )
 
-    def moved(self, plans: Sequence[Plan], eps: float) -> list[Plan]:
+    def moved(self, plans: Sequence[Plan], eps: float, about: float) -> Sequence[Plan]:
         """The same numbers at another eps, with alpha at its saddle point there.
 
         For a pair far below the worst one, alpha and log delta move as those of the worst one.
         """
-        lead = max(range(len(plans)), key=lambda i: plans[i].value)
-        first = Planner(self.cases[lead], self.n, eps).changed(plans[lead])
+        floats, lead = self._at(about)[1], worst_of(plans)
+        first = Planner(floats[lead], self._n, eps).changed(plans[lead])
         grown, fallen = first.alpha / plans[lead].alpha, first.value - plans[lead].value
         shared = first._replace(value=-math.inf)
         found = []
@@ -159,60 +143,51 @@ class Proposer:
                 moved = plan.value + min(fallen, 0.0)
                 found.append(plan._replace(alpha=plan.alpha * grown, value=moved))
             else:
-                found.append(Planner(self.cases[i], self.n, eps).changed(plan))
+                found.append(Planner(floats[i], self._n, eps).changed(plan))
         return found
 
-    def crossing(self, log_delta: float, top: float) -> Crossing | None:
-        """An estimate of the least eps with this delta; None if it is not below ``top``.
+    def bound(
+        self,
+        plans: Sequence[Plan],
+        eps: float,
+        about: float,
+        *,
+        enough: float = -math.inf,
+        rough: bool = False,
+    ) -> End:
+        """The largest bound of all pairs; one set of numbers for plans that are the same object."""
+        made = {id(plan): plan for plan in plans}
+        each = {key: numbers_of(plan, _SMOOTHING * rough) for key, plan in made.items()}
+        numbers = [each[id(plan)] for plan in plans]
+        cases = self._at(about)[0]
+        with ctx.workprec(self._bits):
+            log = log_delta(cases, numbers, self._n, eps, enough=enough)
+        return End(eps, log, numbers, worst_of(plans))
 
-        Numbers searched at one eps meet the delta at a smaller one; the search is repeated there.
+    def _at(self, log: float) -> tuple[Sequence[Case], AllFloats, list[int]]:
+        """The cases, also in floats, in enough detail for a log delta of this size.
+
+        The last item is the order of the pairs, those with the largest spread first.
         """
-        eps, slope = self._roughly(log_delta, top)
-        best, last = None, None
-        for _ in range(_SEARCHES):
-            plans, at = self.searched(eps, last), eps
-            eps, slope = crossing(
-                lambda e, p=plans: self._at(p, e), log_delta, eps, top, _NEARLY, slope
-            )
-            if abs(self._at(plans, eps) - log_delta) > _ROUGHLY:
-                break
-            if best is None or eps < best.epsilon:
-                best, last = Crossing(eps, slope, plans), plans[self._order[0]]
-            if abs(math.log(eps / at)) < _SAME:
-                break
-        return best
-
-    def _roughly(self, log_delta: float, top: float) -> tuple[float, float]:
-        """An estimate of eps by numbers without a search, and the slope there."""
-        eps, slope = first_epsilon(self.deviation**2, 1, log_delta, top), _SLOPE
-        case = self.cases[self._order[0]]
-        for _ in range(_STARTS):
-            starts = first_plans(case, self.n, eps, log_delta)
-            if case.unbounded:
-                # First numbers may lose more than delta above their ceilings alone.
-                starts.append(best_plan(case, self.n, eps, log_delta, polish=False))
-
-            def about(e: float, starts: list[Plan] = starts) -> float:
-                made = Planner(case, self.n, e)
-                return min(made.changed(plan).value for plan in starts)
-
-            before = eps
-            eps, slope = crossing(about, log_delta, eps, top, _ROUGHLY, slope)
-            if abs(math.log(eps / before)) < _SETTLED:
-                break
-        return eps, slope
-
-    def _at(self, plans: Sequence[Plan], eps: float) -> float:
-        """An estimate of log delta with these numbers, from pairs not far below the worst."""
-        least = max(map(_value, plans)) - 1.0
-        near = [(self.cases[i], plan) for i, plan in enumerate(plans) if plan.value >= least]
-        return max(Planner(case, self.n, eps).changed(plan).value for case, plan in near)
+        level = -_RANGE
+        if self._made and self._made[level][0][0].unbounded:
+            while level > log:
+                level *= 2.0
+        if level not in self._made:
+            with ctx.workprec(self._bits):
+                cases = cases_of(self._mechanism, level)
+            floats = AllFloats(cases)
+            order = sorted(range(len(floats)), key=lambda i: -floats.spreads[i])
+            self._made[level] = cases, floats, order
+            if level > log and cases[0].unbounded:
+                return self._at(log)
+        return self._made[level]
 
 
-def first_log_delta(eps: float, deviation: float) -> float:
-    """An estimate of log delta under a normal law of the privacy loss."""
-    return min(-0.5 * (eps / max(deviation, 1e-12) + 1.0) ** 2, -0.5)
-
-
-def _value(plan: Plan) -> float:
-    return plan.value
+def numbers_of(plan: Plan, smoothest: float = 0.0) -> Numbers:
+    """The plan's free numbers, with the line and step of the sums."""
+    step = step_of(plan.width, plan.alpha) / plan.fine
+    ceiling = plan.ceiling if math.isfinite(plan.ceiling) else None
+    split = tuple(plan.share.tolist()), tuple(plan.join.tolist())
+    smooth = max(plan.smooth, smoothest)
+    return Numbers(*split, plan.alpha, smooth / plan.alpha, step, ceiling)

@@ -32,7 +32,7 @@ from shuffledp.laws.sources import (
     ratios_of,
 )
 from shuffledp.multimessage import MultiMessage
-from shuffledp.propose.inverse import LowerEpsilon, UpperEpsilon
+from shuffledp.propose.inverse import lower_epsilon, upper_epsilon
 from shuffledp.propose.profile import LARGEST_EPSILON, Profile
 from shuffledp.published import formulas as forms
 from shuffledp.published import limits
@@ -181,8 +181,8 @@ def _of_pairs(pairs: Sequence[Pair], cap: float, warning: str, *, lower: bool) -
     rtol = _OF_CELLS if any(isinstance(pair, CellPair) for pair in pairs) else _OF_CLASSES
 
     def epsilon_at(delta: float) -> float:
-        solver = LowerEpsilon if lower else UpperEpsilon
-        found = solver(profiles, math.log(delta), cap=cap, rtol=rtol).solve()
+        solve = lower_epsilon if lower else upper_epsilon
+        found = solve(profiles, math.log(delta), cap=cap, rtol=rtol)
         return found.low if lower else found.high
 
     def log_delta_at(epsilon: float) -> float:
