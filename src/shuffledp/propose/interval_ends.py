@@ -98,7 +98,8 @@ class IntervalStealing(Stealing):
         found = certified(certify, aim, start, cap, upper=True, rtol=self.rtol)
         if found is None:
             raise NotCertified("label stealing: no eps below that of the other analyses")
-        return start._replace(epsilon=found.epsilon)
+        off = (aim - found.value.log_delta) / start.slope
+        return start._replace(epsilon=found.epsilon * math.exp(off))
 
     def bound(
         self,

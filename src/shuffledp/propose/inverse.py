@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bounds.pairs import End
 from shuffledp.propose.profile import LARGEST_EPSILON, LOOSE, Profile
 from shuffledp.propose.solve import LEAST, Root, Value, certified, first_epsilon, root
 
@@ -23,6 +24,8 @@ _WIDER = 10.0
 _AT_ZERO = 1e-7
 # A profile whose estimate is below the target is bracketed to this share of the distance.
 _FAR = 0.25
+# Estimates of log delta that are wrong by more than this are corrected by the last certificate.
+_WRONG = 0.5
 
 
 class EpsilonInterval(NamedTuple):
@@ -35,6 +38,68 @@ class EpsilonInterval(NamedTuple):
     low: float
     high: float
     which: int
+
+
+class _Curves:
+    """Some profiles with a target: their brackets, and how wrong their estimates were."""
+
+    def __init__(self, profiles: Sequence[Profile], target: float) -> None:
+        self.profiles, self.target = profiles, target
+        self._off: dict[int, float] = {}
+
+    def bracket(self, i: int, epsilon: float, width: float, end: End) -> LogInterval:
+        """One profile's bracket, where its estimate is corrected by the last one."""
+        profile, off = self.profiles[i], self._off.get(i, 0.0)
+        found = profile.log_delta(epsilon, width=width, end=end, target=self.target, off=off)
+        seen = found.high if end == "upper" else found.low
+        wrong = seen - profile.rough_log_delta(epsilon)
+        self._off[i] = wrong if _WRONG < abs(wrong) < math.inf else 0.0
+        return found
+
+    def reached(self, found: LogInterval, asked: float) -> float:
+        """The width of a bracket that bounded work could not make so narrow, else 0."""
+        inside = found.low < self.target < found.high
+        return found.width if inside and _WIDER * asked < found.width < math.inf else 0.0
+
+    def largest(self, epsilon: float, width: float) -> Value:
+        """The largest certified upper end of log delta, with the index of its curve.
+
+        Curves with an estimate far below the target get wide brackets. A curve that certainly
+        misses the target ends the search.
+        """
+        rough = [(curve.rough_log_delta(epsilon), i) for i, curve in enumerate(self.profiles)]
+        worst = Value(-math.inf, 0)
+        for value, i in sorted(rough, reverse=True):
+            room = _FAR * (self.target - value)
+            loose = max(width, min(room, 0.5)) if math.isfinite(room) else LOOSE
+            for asked in dict.fromkeys((loose, min(loose, width))):
+                found = self.bracket(i, epsilon, asked, "upper")
+                if found.high <= self.target:
+                    break
+            if found.high > worst.log_delta:
+                worst = Value(found.high, i, self.reached(found, asked))
+            if worst.log_delta > self.target:
+                break
+        return worst
+
+    def proposed(self, among: Sequence[int], limit: float) -> tuple[Root, int]:
+        """Where the largest curve's estimate meets the target, and its index.
+
+        The first curve is solved; another one only where its estimate is larger at that eps.
+        """
+        best, which = Root(LEAST), among[0]
+        for i in among:
+            curve = self.profiles[i]
+            if i == among[0]:
+                start = Root(first_epsilon(curve.variance(), 1, self.target, limit))
+            elif curve.rough_log_delta(best.epsilon) > self.target:
+                start = best
+            else:
+                continue
+            found = root(curve.rough_log_delta, self.target, start, limit, tolerance=1e-8)
+            if i == among[0] or found.epsilon > best.epsilon:
+                best, which = found, i
+        return best, which
 
 
 def upper_epsilon(
@@ -64,17 +129,17 @@ def upper_epsilon(
     if cap == math.inf and any(curve.log_floor() >= log_target for curve in curves):
         return EpsilonInterval(LARGEST_EPSILON, math.inf, 0)
     target = log_target - _ROUNDING * (1.0 + abs(log_target))
-    limit = min(cap, LARGEST_EPSILON)
+    known, limit = _Curves(curves, target), min(cap, LARGEST_EPSILON)
     if max(curve.rough_log_delta(0.0) for curve in curves) <= target + LOOSE:
         for asked in (LOOSE, _AT_ZERO):
-            found = _largest(curves, target, 0.0, asked)
+            found = known.largest(0.0, asked)
             if found.log_delta <= target:
                 return EpsilonInterval(0.0, 0.0, found.witness)
 
     def certify(epsilon: float, near: float) -> Value:
-        return _largest(curves, target, epsilon, _asked(near, width))
+        return known.largest(epsilon, _asked(near, width))
 
-    start, which = _proposed(curves, range(len(curves)), target, limit)
+    start, which = known.proposed(range(len(curves)), limit)
     met = certified(certify, target, start, limit, upper=True, rtol=rtol)
     if met is None:
         return EpsilonInterval(min(start.epsilon, cap), cap, which)
@@ -97,14 +162,14 @@ def lower_epsilon(
     """
     target = log_target + _ROUNDING * (1.0 + abs(log_target))
     left, limit = list(range(len(curves))), min(cap, LARGEST_EPSILON)
-    which = 0
+    known, which = _Curves(curves, target), 0
     while left and max(curves[i].rough_log_delta(0.0) for i in left) >= target - LOOSE:
-        start, which = _proposed(curves, left, target, limit)
+        start, which = known.proposed(left, limit)
 
         def certify(epsilon: float, near: float, i: int = which) -> Value:
             asked = _asked(near, width)
-            found = curves[i].log_delta(epsilon, width=asked, end="lower", target=target)
-            return Value(found.low, i, _reached(found, asked, target))
+            found = known.bracket(i, epsilon, asked, "lower")
+            return Value(found.low, i, known.reached(found, asked))
 
         met = certified(certify, target, start, limit, upper=False, rtol=rtol)
         if met is not None:
@@ -114,58 +179,8 @@ def lower_epsilon(
     return EpsilonInterval(0.0, 0.0, which)
 
 
-def _proposed(
-    curves: Sequence[Profile], among: Sequence[int], target: float, limit: float
-) -> tuple[Root, int]:
-    """Where the largest curve's estimate meets the target, and its index.
-
-    The first curve is solved; another one only where its estimate is larger at that eps.
-    """
-    best, which = Root(LEAST), among[0]
-    for i in among:
-        curve = curves[i]
-        if i == among[0]:
-            start = Root(first_epsilon(curve.variance(), 1, target, limit))
-        elif curve.rough_log_delta(best.epsilon) > target:
-            start = best
-        else:
-            continue
-        found = root(curve.rough_log_delta, target, start, limit, tolerance=1e-8)
-        if i == among[0] or found.epsilon > best.epsilon:
-            best, which = found, i
-    return best, which
-
-
 def _asked(near: float, width: float | None) -> float:
     """The relative width of delta to request, where log delta may be off by ``near``."""
     if width is not None and _SHARE * near <= width <= near:
         return width
     return min(max(_SHARE * near, _NARROWEST), _WIDEST)
-
-
-def _largest(curves: Sequence[Profile], target: float, epsilon: float, width: float) -> Value:
-    """The largest certified upper end of log delta, with the index of its curve.
-
-    Curves with an estimate far below the target get wide brackets. A curve that certainly misses
-    the target ends the search.
-    """
-    rough = [(curve.rough_log_delta(epsilon), i) for i, curve in enumerate(curves)]
-    worst = Value(-math.inf, 0)
-    for value, i in sorted(rough, reverse=True):
-        room = _FAR * (target - value)
-        loose = max(width, min(room, 0.5)) if math.isfinite(room) else LOOSE
-        for asked in dict.fromkeys((loose, min(loose, width))):
-            found = curves[i].log_delta(epsilon, width=asked, end="upper", target=target)
-            if found.high <= target:
-                break
-        if found.high > worst.log_delta:
-            worst = Value(found.high, i, _reached(found, asked, target))
-        if worst.log_delta > target:
-            break
-    return worst
-
-
-def _reached(found: LogInterval, asked: float, target: float) -> float:
-    """The width of a bracket that bounded work could not make as narrow as requested, else 0."""
-    wide = _WIDER * asked < found.width < math.inf and found.low < target < found.high
-    return found.width if wide else 0.0

@@ -99,7 +99,7 @@ class Profile:
     def __init__(self, pair: Pair, *, more_bits: int = 0) -> None:
         self.pair, self._more_bits = pair, more_bits
         self._bits = precision_for(pair.n) + more_bits
-        self._found: dict[tuple[float, float, End], LogInterval] = {}
+        self._found: dict[tuple[float, float, End, float], LogInterval] = {}
         self._estimates: dict[float, float] = {}
 
     def __reduce__(self) -> tuple[Callable[..., Profile], tuple[Pair]]:
@@ -122,6 +122,7 @@ class Profile:
         width: float = LOOSE,
         end: End = "both",
         target: float | None = None,
+        off: float = 0.0,
     ) -> LogInterval:
         """Bracket log delta(eps) to about a relative ``width`` of delta, or wider.
 
@@ -135,18 +136,20 @@ class Profile:
             The end that is wanted; the other one may be infinite.
         target : float, optional
             The log delta of interest: a bracket far from it may be as wide as the distance.
+        off : float
+            The amount by which log delta seems to exceed its estimate.
         """
         if epsilon > LARGEST_EPSILON:
             return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
         if not self.pair.one_law and end == "both":
-            low = self.log_delta(epsilon, width=width, end="lower", target=target).low
-            high = self.log_delta(epsilon, width=width, end="upper", target=target).high
+            low = self.log_delta(epsilon, width=width, end="lower", target=target, off=off).low
+            high = self.log_delta(epsilon, width=width, end="upper", target=target, off=off).high
             return LogInterval(low, high)
         end = "both" if self.pair.one_law else end
-        asked = (epsilon, width, end)
+        asked = (epsilon, width, end, off)
         if asked not in self._found:
             with ctx.workprec(self._bits):
-                found, far = self._bracket(epsilon, width, end, target)
+                found, far = self._bracket(epsilon, width, end, target, off)
             if far:
                 return found
             self._found[asked] = found
@@ -181,10 +184,10 @@ class Profile:
     # --------------------------------------------------------------------------- certificates
 
     def _bracket(
-        self, epsilon: float, width: float, end: End, target: float | None
+        self, epsilon: float, width: float, end: End, target: float | None, off: float
     ) -> tuple[LogInterval, bool]:
         """The ends, and whether they stay wider than requested because the target is far away."""
-        guess, best, far = self.rough_log_delta(epsilon), _UNKNOWN, False
+        guess, best, far = self.rough_log_delta(epsilon) + off, _UNKNOWN, False
         for _ in range(_TRIES):
             try:
                 found, own = self._at(epsilon, guess, width, end)

@@ -36,8 +36,6 @@ _TRIES, _BLIND = 12, 0.7
 # The certified point lies beyond the crossing by this share of the allowed excess of log delta, and
 # that excess is at most the second number.
 _AIM, _MOST_EXCESS = 0.4, 2e-2
-# A slope is learned from values of log delta that differ by at least this share of the excess.
-_SURE = 1.0
 
 
 def bisected(
@@ -219,8 +217,8 @@ def certified(
         if not math.isfinite(gap):
             place += math.copysign(_BLIND, gap)
         else:
-            if before is not None and abs(gap - before[1]) > _SURE * near:
-                slope = min((gap - before[1]) / (place - before[0]), -1e-6)
+            if before is not None and place != before[0]:
+                slope = _learned(slope, gap - before[1], place - before[0], near)
             before = place, gap
             step = -(gap + sign * _AIM * enough) / slope
             place += max(-_LONGEST, min(_LONGEST, step))
@@ -229,6 +227,17 @@ def certified(
             left, right = scale.of(max(low, LEAST)), scale.of(min(high, nearest))
             place = 0.5 * (max(left, right - 2.0) + right)
     return best
+
+
+def _learned(slope: float, moved: float, apart: float, near: float) -> float:
+    """The slope from two certified values, as far as they determine it.
+
+    If log delta moved by less than its width, the slope is at most what the width allows: estimates
+    that jump make a first slope far too steep.
+    """
+    if abs(moved) > near:
+        return min(moved / apart, -1e-6)
+    return -near / abs(apart) if abs(slope * apart) > near else slope
 
 
 def first_epsilon(variance: float, n: int, log_target: float, cap: float) -> float:

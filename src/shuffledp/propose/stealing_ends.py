@@ -22,9 +22,10 @@ __all__ = ["End", "Plan", "Stealing", "worst_of"]
 _LARGEST = 60.0
 # Least amount by which a certified log delta is below the target; a finer sum does not notice it.
 _SPARE = 2e-7
-# Most searches on the way to a delta, and the distance in log delta at which a search misses it.
-# Numbers searched this near, in log eps, are kept: a new search gains less than 1e-4 of eps.
-_SEARCHES, _MISSED, _SAME = 6, 0.1, 5e-3
+# Most searches on the way to a delta, the distance in log delta at which a search misses it, and
+# the most that another one may gain. Numbers searched this near, in log eps, are kept: a new search
+# gains less than 1e-4 of eps.
+_SEARCHES, _MISSED, _GAINED, _SAME = 6, 0.05, 0.5, 5e-3
 # Tolerance in log delta of a crossing, over the relative accuracy of eps.
 _NEARLY = 3.0
 # Most searches at one eps, whose log delta is guessed, the relative change of log delta at which
@@ -229,12 +230,16 @@ class Stealing(ABC):
                 return _value(self._moved(plans, eps, target))
 
             start = root(about, target, start, cap, tolerance=_NEARLY * self.rtol)
-            if abs(about(start.epsilon) - target) > _MISSED:
+            missed = about(start.epsilon) - target
+            if abs(missed) > _MISSED:
+                # Among few users a second search, from the first one's numbers, may gain that much.
+                if last is not None or abs(missed) > _GAINED:
+                    break
+            elif best is None or start.epsilon < best[0].epsilon:
+                best = start, plans
+            if last is not None and abs(math.log(start.epsilon / at)) < _SAME:
                 break
-            if best is None or start.epsilon < best[0].epsilon:
-                best, last = (start, plans), plans
-            if abs(math.log(start.epsilon / at)) < _SAME:
-                break
+            last = plans
         return best
 
     def _moved(self, plans: Sequence[Any], eps: float, about: float) -> Sequence[Any]:
