@@ -8,31 +8,18 @@ working precision.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from shuffledp.arithmetic.balls import arb, ctx, total
+from shuffledp.arithmetic.balls import arb, arb_mat, total
 from shuffledp.ball.outputs import Law, OutputClass, largest
 from shuffledp.ball.record import Definition, Masses, Others, Pair
-from shuffledp.bounds.stealing_screen import (
-    Floats,
-    Moments,
-    about_moments,
-    about_weights,
-    second_moments,
-    surely_met,
-)
 from shuffledp.errors import NotCertified
 
-# Tilt for pairs that are bounded together, relative to that of the worst pair; spacing, in logs, of
-# the eps and tilts at which products of matrices are computed.
-_STEEPER, _GRID = 1.2, 0.02
-# Safety factor on a sum of squares in estimates, as eps and delta still move.
-_NEARLY = 0.97
+# Tilt for pairs that are bounded together, relative to that of the worst pair: pairs whose gains
+# spread less have a larger one.
+_STEEPER = arb("1.2")
 
 __all__ = ["Case", "InputCases", "Label", "Numbers", "cases_of"]
 
@@ -149,85 +136,74 @@ class InputCases(Sequence[Case]):
     """The others hold any of given inputs: t_x = R_x - share B, and nothing is left over.
 
     A case is made when it is asked for.
+
+    Attributes
+    ----------
+    rows : list of rows
+        The laws under all inputs.
+    blanket : row
+        A measure below all of them, B.
+    pairs : list of (int, int)
+        Each case's pair of inputs, by their places in ``rows``.
+    labels : list of int
+        Places of the inputs of the others.
     """
 
     def __init__(self, mechanism: Definition, found: Others) -> None:
         several = found.how == "alike" and len(found.inputs) > 2
         inputs = [*dict.fromkeys(itertools.chain(*found.pairs, found.inputs))]
-        law = mechanism.output_law(inputs)
-        columns = zip(*(one.probability for one in law), strict=True)
-        self._rows = dict(zip(inputs, map(list, columns), strict=True))
-        self._blanket = [one.blanket for one in law]
-        self._pairs, self._inputs = found.pairs, found.inputs
+        law, place = mechanism.output_law(inputs), {x: i for i, x in enumerate(inputs)}
+        self.rows = [[one.probability[i] for one in law] for i in range(len(inputs))]
+        self.blanket = [one.blanket for one in law]
+        self.pairs = [(place[x0], place[x1]) for x0, x1 in found.pairs]
+        self.labels = [place[x] for x in found.inputs]
         self._parts = [tuple(range(len(law)))] * len(found.pairs)
         if several:
-            places = [(inputs.index(x0), inputs.index(x1)) for x0, x1 in found.pairs]
-            self._parts = [_alike(law, place) for place in places]
-        self._moments: dict[Hashable, Moments | None] = {}
+            self._parts = [_alike(law, pair) for pair in self.pairs]
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return len(self.pairs)
 
     def __getitem__(self, i: Any) -> Any:
-        x0, x1 = self._pairs[i]
-        rows, blanket = self._rows, self._blanket
-        labels = [Label(rows[x0], rows[x1], rows[x], blanket) for x in self._inputs]
+        (x0, x1), rows, blanket = self.pairs[i], self.rows, self.blanket
+        labels = [Label(rows[x0], rows[x1], rows[x], blanket) for x in self.labels]
         return Case(blanket, rows[x0], rows[x1], labels, self._parts[i])
 
-    def spreads(self) -> list[float]:
-        """For each pair, an estimate of the largest sum of (R_x0 - R_x1)^2/R_x over inputs x."""
-        law = self._in_floats()
-        with np.errstate(divide="ignore"):
-            inverse = [np.where(row > 0.0, 1.0 / row, 0.0) for row in law]
-        return self._of_pairs(about_moments(law, inverse, 1.0))
-
-    def perhaps_above(
-        self, numbers: tuple[Any, Any, float], n: int, epsilon: float, log_delta: float
-    ) -> set[int]:
-        """Cases that ``surely_met`` would hardly certify at this delta, estimated in floats."""
-        share, join, alpha = numbers
-        law, grow, tilt = self._in_floats(), math.exp(epsilon), _STEEPER * alpha
-        beta = share * np.array([float(b.mid()) for b in self._blanket])
-        with np.errstate(all="ignore"):
-            weights = about_weights(law, beta, join, tilt)
-            found = self._of_pairs(about_moments(law, weights, grow))
-        power = (math.log(2.0 * tilt * n) + log_delta) / n
-        limit = 2.0 * (math.expm1(power) + tilt * (grow - 1.0)) / (tilt * tilt)
-        return {k for k, value in enumerate(found) if not value <= _NEARLY * limit}
-
-    def _in_floats(self) -> Floats:
-        return np.array([[float(p.mid()) for p in row] for row in self._rows.values()])
-
-    def _of_pairs(self, values: Floats) -> list[float]:
-        place = {x: i for i, x in enumerate(self._rows)}
-        return [float(values[place[x0], place[x1]]) for x0, x1 in self._pairs]
-
     def surely_met(self, free: Numbers, n: int, epsilon: float, target: arb) -> set[int]:
-        """Cases whose bound at these numbers is certainly at most the target.
+        """Cases whose bound by Corollary 3.2 at these numbers is certainly at most the target.
 
-        The products of matrices are computed on a grid of eps and tilts, and serve all values
-        nearby.
+        With beta = share B, the moments c0 and d0 at the tilt alpha of all pairs are products of
+        two matrices for each label, as e^(alpha w (R_i - a R_j)) is a factor of i times one of j.
         """
-        if free.ceiling is not None or epsilon <= 0.0:
+        share, join = ([arb(x) for x in row] for row in (free.share, free.join))
+        alpha, grow = _STEEPER * arb(free.alpha), arb(epsilon).exp()
+        beta = [x * b for x, b in zip(share, self.blanket, strict=True)]
+        hidden = total(beta)
+        # The loss if nobody else is in the reservoir: int (1 - s) g_+ <= 1.
+        left = target - (1 - hidden).nonnegative_part() ** (n - 1)
+        if free.ceiling is not None or not (left > 0 and all(b > 0 for b in beta)):
             return set()
-        numbers = [arb(x) for x in free.share], [arb(x) for x in free.join]
-        # Each pair has its own tilt: a larger one suits pairs whose gains spread less.
-        tilt, rows = _STEEPER * free.alpha, list(self._rows.values())
-        place = round(math.log(epsilon) / _GRID), math.ceil(math.log(tilt) / _GRID)
-        asked = (free.share, free.join, place, ctx.prec)
-        if asked not in self._moments:
-            middle, most = (math.exp(k * _GRID) for k in (place[0], place[1] + 1))
-            grow = arb(middle).exp()
-            made = second_moments(rows, self._blanket, numbers, arb(most), grow)
-            self._moments = {asked: made}
-        moments = self._moments[asked]
-        if moments is None:
-            return set()
-        hidden = total(x * b for x, b in zip(numbers[0], self._blanket, strict=True))
-        grow = arb(epsilon).exp()
-        met = surely_met(moments, rows, hidden, arb(tilt), n, grow, target)
-        at = {x: i for i, x in enumerate(self._rows)}
-        return {k for k, (x0, x1) in enumerate(self._pairs) if (at[x0], at[x1]) in met}
+        limit, met = (2 * alpha * n * left) ** (arb(1) / n), set(range(len(self)))
+        steps = [alpha * s / b for s, b in zip(join, beta, strict=True)]
+        joined = _tilted_masses(self.rows, beta, steps, grow)
+        for x in self.labels:
+            rest = [r - b for r, b in zip(self.rows[x], beta, strict=True)]
+            if not all(t > 0 for t in rest):
+                return set()
+            steps = [alpha * (1 - s) / t for s, t in zip(join, rest, strict=True)]
+            stolen = _tilted_masses(self.rows, rest, steps, grow)
+            room = limit - (1 - hidden - total(rest)).nonnegative_part()
+            at = {k: self.pairs[k] for k in met}
+            met = {k for k, (i, j) in at.items() if joined[i][j] + stolen[i][j] <= room}
+        return met
+
+
+def _tilted_masses(rows: Sequence[Row], masses: Row, steps: Row, grow: arb) -> list[list[arb]]:
+    """The sums over outputs of m e^(w (R_i - a R_j)) for all i and j."""
+    turned = [-grow * w for w in steps]
+    left = [[m * (w * r).exp() for m, w, r in zip(masses, steps, row, strict=True)] for row in rows]
+    right = [[(w * r).exp() for w, r in zip(turned, row, strict=True)] for row in rows]
+    return (arb_mat(left) * arb_mat(right).transpose()).tolist()
 
 
 def _alike(law: Law, pair: tuple[int, int]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ many, each sign of g is one. Where the theorem requires constants, R = B.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +46,9 @@ _MOST_CONSTANT = 0.97
 # share them, and a blanket of all pairs takes long. Most pairs that have numbers of their own,
 # because the shared ones do not bound them: some seconds.
 MANY_PAIRS, MOST_ALONE = 132, 500
+# Tilt for pairs that are bounded together, relative to that of the worst pair, and a margin in log
+# delta, as eps and delta still move.
+_STEEPER, _SAFE = 1.2, 0.7
 # Largest alpha times gain: e^600 is a finite float.
 _LARGEST_EXPONENT = 600.0
 # A difference of masses below this share of them is rounding error.
@@ -111,23 +114,20 @@ class Floats:
         )
 
 
-# ((share, join, alpha), n, eps, log delta) -> indices of cases.
-Screen = Callable[[tuple[Array, Array, float], int, float, float], set[int]]
-
-
 class AllFloats(Sequence[Floats]):
     """Cases in floats, each made when needed; rows shared by several are converted once."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self._cases, self._kept = cases, dict[int, Array]()
         self._made: dict[int, Floats] = {}
-        inputs = isinstance(cases, InputCases)
+        #: The cases' common laws, if others hold any of given inputs.
+        self.inputs = _Inputs(cases) if isinstance(cases, InputCases) else None
         #: The largest spread of a label in each case.
         self.spreads: list[float] = (
-            cases.spreads() if inputs else [float(one.spreads.max()) for one in self]
+            [float(one.spreads.max()) for one in self]
+            if self.inputs is None
+            else self.inputs.spreads()
         )
-        #: A screen for the cases that may be above a delta; None if there is none.
-        self.screen: Screen | None = cases.perhaps_above if inputs else None
 
     def __len__(self) -> int:
         return len(self._cases)
@@ -137,6 +137,42 @@ class AllFloats(Sequence[Floats]):
             shared = len(self._cases) > MANY_PAIRS
             self._made[i] = Floats(self._cases[i], self._kept, shared=shared)
         return self._made[i]
+
+
+class _Inputs:
+    """Laws of all inputs in floats, for estimates of all pairs at once."""
+
+    def __init__(self, cases: InputCases) -> None:
+        self._law = np.array([[float(p.mid()) for p in row] for row in cases.rows])
+        self._blanket = np.array([float(b.mid()) for b in cases.blanket])
+        self._pairs, self._others = np.array(cases.pairs).T, self._law[cases.labels]
+
+    def spreads(self) -> list[float]:
+        """For each pair, the largest sum of (R_x0 - R_x1)^2/R_x over the others' inputs x."""
+        found = np.zeros(len(self._pairs[0]))
+        change = (self._law[self._pairs[0]] - self._law[self._pairs[1]]) ** 2
+        for row in self._others:
+            inverse = np.divide(1.0, row, out=np.zeros_like(row), where=row > 0.0)
+            found = np.maximum(found, change @ inverse)
+        return found.tolist()
+
+    def perhaps_above(self, plan: Plan, n: int, eps: float, log_delta: float) -> set[int]:
+        """The pairs that ``InputCases.surely_met`` would hardly certify at this delta."""
+        beta, s, alpha = plan.share * self._blanket, plan.join, _STEEPER * plan.alpha
+        limit = math.exp((math.log(2.0 * alpha * n) + log_delta - _SAFE) / n)
+        with np.errstate(all="ignore"):
+            joined = self._tilted(beta, alpha * s / beta, eps)
+            stolen = [
+                self._tilted(rest, alpha * (1.0 - s) / rest, eps) for rest in self._others - beta
+            ]
+            found = joined + np.max(stolen, axis=0)
+        return set(np.flatnonzero(~(found <= limit)).tolist())
+
+    def _tilted(self, mass: Array, steps: Array, eps: float) -> Array:
+        """Sum of m e^(w (R_x0 - a R_x1)) over outputs, for each pair."""
+        right = np.exp(-math.exp(eps) * steps * self._law)
+        every = (mass * np.exp(steps * self._law)) @ right.T
+        return every[self._pairs[0], self._pairs[1]]
 
 
 class Plan(NamedTuple):

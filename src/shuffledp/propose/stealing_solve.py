@@ -100,12 +100,12 @@ class FiniteStealing(Stealing):
         self, floats: AllFloats, order: list[int], first: Plan, eps: float, about: float
     ) -> list[int]:
         """The pairs, except the worst one, for which numbers of their own are made."""
-        lead, screen, found = floats[order[0]], floats.screen, order[1:]
+        lead, inputs, found = floats[order[0]], floats.inputs, order[1:]
         some = len(order) >= _SOME and math.isfinite(first.value)
-        if screen is not None and some and not is_few(lead, self._n, about):
-            left = screen((first.share, first.join, first.alpha), self._n, eps, about)
+        if inputs is not None and some and not is_few(lead, self._n, about):
+            left = inputs.perhaps_above(first, self._n, eps, about)
             found = [i for i in found if i in left]
-        if screen is not None and len(found) > MOST_ALONE:
+        if inputs is not None and len(found) > MOST_ALONE:
             raise NotCertified(f"label stealing: {len(found):,} pairs of inputs, one by one")
         return found
 
