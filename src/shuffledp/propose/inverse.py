@@ -72,10 +72,11 @@ class _Curves:
         for value, i in sorted(rough, reverse=True):
             room = _FAR * (self.target - value)
             loose = max(width, min(room, 0.5)) if math.isfinite(room) else LOOSE
-            for asked in dict.fromkeys((loose, min(loose, width))):
+            asked = loose
+            found = self.bracket(i, epsilon, asked, "upper")
+            if found.high > self.target and width < loose:
+                asked = width
                 found = self.bracket(i, epsilon, asked, "upper")
-                if found.high <= self.target:
-                    break
             if found.high > worst.log_delta:
                 worst = Value(found.high, i, self.reached(found, asked))
             if worst.log_delta > self.target:
