@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-# Distance of knots in log eps. Where log delta is about -c eps^2, cubics err by 1e-3 of it. At larger
-# distances, the outer knots lie where delta is far smaller than anything asked for.
+# Distance of knots in log eps. Where log delta is about -c eps^2, cubics err by 1e-3 of it. At
+# larger distances, the outer knots lie where delta is far smaller than anything asked for.
 _STEP = 0.25
 
 
