@@ -77,25 +77,3 @@ def test_neighbours_among_others_are_lifted_and_named(far_first):
     assert 0.0 < entry.lower <= entry.claimed
     names = " and ".join(sorted(map(repr, near)))
     assert any(f"one user who changes between {names}." in words for words in result.said)
-
-
-RARE = sd.PoissonSubsample(sd.BinaryRR(eps0=12.0), rate=9e-7)
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "claimed"),
-    [
-        (RARE, 12.0),
-        (sd.Joint((RARE, sd.KRR(k=4, eps0=1.0)), hamming=1), 12.0),
-        (sd.PoissonSubsample(WIDE, rate=9e-7), 0.4),
-        (WIDE, 0.4),
-        (sd.GeneralizedGaussian(shape=0.5, scale=1.0), 1.0),
-    ],
-    ids=lambda m: getattr(m, "name", None),
-)
-def test_what_is_claimed_at_delta_0_holds_there(mechanism, claimed):
-    """What holds of a report that is sent with a probability below delta is eps = 0 at delta."""
-    plan = AuditPlan(randomizer=mechanism, reports=1_000)
-    first = design(plan).pairs[0]
-    assert first.delta == 0.0
-    assert first.epsilon == pytest.approx(claimed, rel=1e-6)

@@ -99,22 +99,6 @@ def test_ratio_p_values_have_their_level_all_along_the_boundary(share, epsilon, 
             assert reached <= level * (1 + 1e-9)
 
 
-def test_holm_rejects_as_its_definition_does():
-    p = [0.01, 0.04, 0.03, 0.005]
-    assert limits.holm(p) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert limits.holm([]) == []
-    assert limits.holm([0.9, 0.8]) == [1.0, 1.0]
-    # Step down by the definition, for all orders and levels.
-    for level in (0.01, 0.02, 0.05, 0.2):
-        order = sorted(range(4), key=lambda i: p[i])
-        rejected = set()
-        for place, i in enumerate(order):
-            if p[i] * (4 - place) > level:
-                break
-            rejected.add(i)
-        assert {i for i, v in enumerate(limits.holm(p)) if v <= level * (1 + 1e-12)} == rejected
-
-
 def test_combined_p_values_have_their_level():
     # Three independent uniform p-values on {1/5, 2/5, .., 1}: coarser than uniform.
     grid = [0.2, 0.4, 0.6, 0.8, 1.0]

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp.cli import main
-from shuffledp.deployment import account, json_schema, load
+from shuffledp.deployment import account, load
 from shuffledp.deployment.files import parse
 from shuffledp.deployment.setting import situations
 
@@ -105,13 +105,6 @@ def test_published_bound_is_given_where_it_differs():
     assert only.answers[0].bound.upper_theorem.provenance == "published"
 
 
-def test_json_alone_writes_nothing(toml, tmp_path):
-    result = run("account", toml, "--json")
-    assert json.loads(result.stdout)["format"] == "shuffledp-certificate/4"
-    assert result.stderr == ""
-    assert [p.name for p in tmp_path.iterdir()] == ["t.toml"]
-
-
 def test_account_replaces_its_own_certificate(toml, tmp_path):
     again = ("account", toml, "--output", tmp_path)
     assert run(*again).exit_code == 0
@@ -135,10 +128,3 @@ def test_examples_are_valid(path):
     found = load(path, sums=True, widened=True, groups=True)
     assert len(found.sha256) == 64
     assert [n for _, n, _ in situations(found.deployment)][-1] == 1
-
-
-def test_schema_names_every_table_and_randomizer():
-    text = json.dumps(json_schema())
-    for word in ("minimum_batch", "k-rr", "channel", "generic", "rounds"):
-        assert word in text
-    assert json.loads(run("list", "schema").stdout) == json_schema()

@@ -38,15 +38,6 @@ def test_every_parameter_is_explained_by_its_own_class(name):
             )
 
 
-def test_required_and_optional_parameters():
-    for name in NAMES:
-        for key, _, default, _, _ in parameters_of(mechanism_class(name)):
-            assert options(name)[key].required is (default is inspect.Parameter.empty)
-            assert options(name, partial=True)[key].required is False
-    shown = CliRunner().invoke(main, ["calibrate", "laplace", "--help"]).stdout
-    assert "[default: 1.0]" in shown.replace("(1.0)", "1.0")
-
-
 def test_the_list_of_commands_says_what_each_command_says_first():
     shown = " ".join(CliRunner().invoke(main, ["--help"], prog_name="shuffledp").stdout.split())
     for name, place in main.places.items():

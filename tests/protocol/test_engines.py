@@ -148,27 +148,6 @@ def test_nothing_is_released_before_the_check(tmp_path):
     assert read_reports(path).outcome.count == 1000
 
 
-def test_an_error_after_the_release_leaves_no_reports(tmp_path, monkeypatch):
-    """The accounting comes last: reports are not in their place before it."""
-    from shuffledp.deployment import load
-    from shuffledp.protocol import run as module
-
-    (tmp_path / "d.toml").write_text(DEPLOYMENT, encoding="utf-8")
-
-    def fails(_):
-        raise NotCertified
-
-    monkeypatch.setattr(module, "account", fails)
-    with pytest.raises(NotCertified):
-        module.run(
-            load(tmp_path / "d.toml"),
-            ArrayEngine({"x": [1] * 1000}),
-            Column(name="x"),
-            settings=Settings(reports=tmp_path / "r.parquet"),
-        )
-    assert [path.name for path in tmp_path.iterdir()] == ["d.toml"]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "word"),
     [

@@ -85,6 +85,18 @@ def test_above_f_for_every_data_set_many() -> None:
     assert len([gap for _ in range(150) for gap in check(rng, 5)]) == 750
 
 
+def test_what_is_seen_beside_labels_is_paid() -> None:
+    common, types = random_laws(random.Random(4))
+    around = Around((Place(1.5, 0.1, 0.02, forward=True),), 9.0, 1.0)
+    with ctx.workprec(96):
+        laws = laws_in_balls(common, types)
+        paid = laws._replace(types=[one._replace(lost=arb("0.25")) for one in laws.types])
+        both = [
+            float(bound_of(one, arb(1.5), 5, around, line_of(0.1, 2.0))) for one in (laws, paid)
+        ]
+    assert both[1] - both[0] == pytest.approx(0.25, rel=1e-9)
+
+
 # --------------------------------------------------------------------------------- noise
 
 

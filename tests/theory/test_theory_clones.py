@@ -13,7 +13,6 @@ import pytest
 
 import shuffledp as sd
 from enumerated import divergence, positive_part
-from enumerated import of_replaced as exact
 
 F = Fraction
 
@@ -128,14 +127,3 @@ def test_adaptive_stronger_clone_and_repaired_bound(n):
                 assert true <= bound(repaired(p, beta, q, a), n) <= clone
             best = max(best, true / clone)
     assert best > F(4, 5), "the search must come near the bound to mean anything"
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_adaptive_bound_is_attained_by_binary_randomized_response(n):
-    """Corollary 5.5 (section 5.3): 2-RR at every history, all others hold x0, a = 5/2."""
-    E, a = F(4), F(5, 2)
-    rr = {0: [E / (E + 1), 1 / (E + 1)], 1: [1 / (E + 1), E / (E + 1)]}
-    tree = {h: rr for depth in range(n) for h in product(range(2), repeat=depth)}
-    P, Q = (adaptive_law(tree, [x] + [0] * (n - 1)) for x in (0, 1))
-    assert divergence(P, Q, a) == exact(rr[0], rr[1], [rr[0]] * (n - 1), a)
-    assert divergence(P, Q, a) == bound(stronger_clone(E, a), n)

@@ -10,7 +10,6 @@ import shuffledp as sd
 from shuffledp import theorems
 from shuffledp.amplification.end import EpsilonAt
 from shuffledp.arithmetic.intervals import LogInterval
-from shuffledp.neighbours import ADD_OR_REMOVE, REPLACE_SPECIAL
 from shuffledp.training.account import OfCurve
 
 ONE = {"clip": 1.0, "epochs": 1, "batch": 1}
@@ -96,18 +95,6 @@ def test_ends_are_in_order_and_less_than_one_batch_alone(sampler):
     alone = sd.compose([sd.central.gaussian(sigma=0.8, relation="replace-special")])
     found, most = run.delta(epsilon=1.0), alone.delta(epsilon=1.0)
     assert 0.0 < found.lower <= found.upper <= most.upper * (1.0 + 1e-3)
-
-
-def test_relations_and_what_is_said():
-    run = balls(20, 1.0, relation="add-or-remove-one")
-    found = run.delta(epsilon=0.2)
-    assert run.relation == found.relation == ADD_OR_REMOVE
-    assert found.assumptions[0] == ADD_OR_REMOVE.sentence
-    assert any("chosen uniformly at random" in words for words in found.assumptions)
-    assert found.upper == balls(20, 1.0).delta(epsilon=0.2).upper
-    assert balls(20, 1.0).relation == REPLACE_SPECIAL
-    assert "balls-and-bins" in str(run)
-    assert run.steps == 20
 
 
 @pytest.mark.parametrize("sampler", ["balls-and-bins", "shuffle", "poisson"])
