@@ -1,4 +1,4 @@
-"""Shufflers as a deployment declares them: dummies, shards of their own, fillers."""
+"""Shufflers that add dummies: faults are found, uniform orders left alone."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Reports that are rounded: no dependence, and where they are coarse a heading of their own."""
+"""Reports that are rounded: told from noise on a grid."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Noise: both ends of delta against cells written independently, and laws at deployment sizes."""
+"""Noise: both ends of delta against cells written independently."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""sd.crowd: both ends against all data sets of small crowds, questions, words, bad input."""
+"""Crowds: both ends against all data sets of small ones, and against a shuffle."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""``shuffledp calibrate``: any one of the quantities, given the others."""
+"""``shuffledp calibrate``: one syntax for mechanisms, parts and protocols."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Figures say what their axes count, where two lines are one, and keep the domain's order."""
+"""Figures say what their axes count, and have a dot where an end is certified."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""epsilon, delta, their curves, and the lists on the command line."""
+"""epsilon, delta and their curves on the command line, and a mechanism's other names."""
 
 import csv
 import io

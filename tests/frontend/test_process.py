@@ -1,4 +1,4 @@
-"""The command as a process: warnings are errors, extras are imported only where needed."""
+"""The command as a process: no traceback, and extras that are missing are named."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Entries for the public registry: the certificate's numbers, and texts that stay texts.
+"""Entries for the public registry: what has none, and names of files.
 
 Which fields there are ``snapshots/registry entry.txt`` shows.
 """

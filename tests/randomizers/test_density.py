@@ -1,4 +1,4 @@
-"""A density given as a function: masses and ratios against closed forms, sampler, estimator."""
+"""A density given as a function: ratios, the reference of the blanket, and bounds."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Generalized Gaussian: cells against ball arithmetic, sampler, estimator, worst pair."""
+"""Generalized Gaussian: cells against ball arithmetic, guarantees, worst pair."""
 
 import math
 

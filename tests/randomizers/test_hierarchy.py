@@ -1,4 +1,4 @@
-"""Hierarchy: law, bounds, ranges by enumeration of all reports, consistency by least squares."""
+"""Hierarchy: levels, consistency by least squares, and data sets of its lower end."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Joint: law, pairs, worst pairs and bounds against full output distributions."""
+"""Joint: parts of every kind, and limits of how many attributes change."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Discrete Laplace and discrete Gaussian: laws, worst pairs and bounds by enumeration, samplers."""
+"""Discrete Gaussian: what one report alone guarantees, by summation."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Laplace noise for neighbours at a distance: the envelope, small n, curves over the distance."""
+"""Laplace noise for neighbours at a distance: the envelope, and small n."""
 
 import functools
 import itertools

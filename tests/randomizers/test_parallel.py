@@ -1,4 +1,4 @@
-"""Parallel: law, pairs, worst pairs, bounds, sampler and estimator against full distributions."""
+"""Parallel: one mechanism twice, and weights as words of 64 bits."""
 
 from fractions import Fraction
 

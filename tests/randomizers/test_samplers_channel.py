@@ -1,4 +1,4 @@
-"""Channels: any matrix, sampled exactly and inverted where it can be."""
+"""Channels: outcomes by the words that are drawn, and matrices without an estimator."""
 
 import pytest
 

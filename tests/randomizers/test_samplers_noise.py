@@ -1,4 +1,4 @@
-"""Noise on a lattice: reports, their variance and what is refused. The sampler: test_noise.py."""
+"""Noise on a lattice: variances in closed form. The sampler: test_noise.py."""
 
 import math
 

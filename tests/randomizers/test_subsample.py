@@ -1,4 +1,4 @@
-"""PoissonSubsample: law, bounds, sampler and estimator against full distributions."""
+"""PoissonSubsample: what one report guarantees, and rates as words of 64 bits."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Clamped and truncated Laplace: laws, worst pairs, samplers, estimators by quadrature."""
+"""Clamped and truncated Laplace: laws, guarantees and worst pairs."""
 
 import math
 

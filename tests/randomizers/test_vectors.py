@@ -1,4 +1,4 @@
-"""Noise for vectors in a ball: laws against balls and simulation, small n, samplers, estimators."""
+"""Noise for vectors in a ball: laws against balls and simulation, and small n."""
 
 import itertools
 import math

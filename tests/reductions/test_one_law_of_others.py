@@ -1,4 +1,4 @@
-"""All other messages of one law: numbers that are not enough, and four classes that are."""
+"""All other messages of one law: four classes bound every data set."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""The variation-ratio question: counterexamples, the repaired bound, the order of the bounds."""
+"""The variation-ratio question: the counterexample, the repaired bound, and its numbers."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Rounds whose guarantee is pure, or infinite: ends that hold, and no warning."""
+"""Central noise: what is refused, and scales that are rounded up."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Laws of composition, with certified ends: counts add up, order is irrelevant, more is more."""
+"""Laws of composition, with certified ends: counts add up, and basic composition is above."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Shuffled SGD: the approximate clone against full enumeration, and what the report says."""
+"""Shuffled SGD: the approximate clone against full enumeration, and an epoch."""
 
 import math
 from fractions import Fraction

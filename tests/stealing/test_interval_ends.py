@@ -1,4 +1,4 @@
-"""Covers and numbers that are refused, claims, and ends of noise on an interval."""
+"""Covers of noise on an interval that are refused, and claims."""
 
 from __future__ import annotations
 

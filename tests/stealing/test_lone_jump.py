@@ -18,7 +18,10 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.positive_sum import Atom, Line
 from shuffledp.propose.lone_jump_ends import LoneJump
 from stealing.interval_noise import GOOD, least_delta, outputs, simple_cover
-from stealing.one_jump import Law, random_laws, worst_f
+from stealing.one_jump import At, Law, Printed, random_laws, worst_f
+
+# Of labels worth less than a tenth of the most, none is in the group with jumps.
+FEW = 0.1
 
 
 def law_in_balls(law: Law) -> list[tuple[arb, arb]]:
@@ -85,14 +88,57 @@ def test_above_f_for_every_data_set_many() -> None:
     assert len([gap for _ in range(150) for gap in check(rng, 5)]) == 750
 
 
-def test_what_is_seen_beside_labels_is_paid() -> None:
-    common, types = random_laws(random.Random(4))
-    around = Around((Place(1.5, 0.1, 0.02, forward=True),), 9.0, 1.0)
+def toy(rng: random.Random) -> tuple[Law, list[Law], int, float]:
+    """A reservoir, two types with jumps and one or none without: each term matters in some."""
+    share, n = rng.uniform(0.05, 0.3), rng.randint(4, 30)
+    loss, seldom = rng.choice([0.2, 1.0]), rng.choice([0.003, 0.03])
+    rare = rng.choice([0.0, 0.01])
+    # Next to C, and far beyond all places.
+    jump, cut = rng.choice([4.0, 12.0]), rng.choice([3.0, 3.5])
+    common = [(share - rare, -loss), (rare, jump)]
+    types = [
+        [(0.8 - share - part, -loss), (0.15, 0.3 * loss), (0.05, bend), (part, jump)]
+        for bend, part in ((0.0, 0.97 * seldom), (-0.1, seldom))
+    ]
+    if rng.random() < 0.7:
+        types.append([(0.6 - share, -loss), (0.4, 1.2 * loss)])
+    rng.shuffle(types)
+    return common, types, n, cut
+
+
+@pytest.mark.many(8)
+@pytest.mark.parametrize("seed", range(16))
+def test_the_bound_is_that_of_the_theorem(seed: int) -> None:
+    rng = random.Random(seed)
+    common, types, n, cut = toy(rng)
+    gains = (cut, cut + 1.0, cut + 5.0)
+    forward, back = rng.choice([0.05, 0.15]), rng.choice([0.1, 0.4])
+    ways = rng.choice([(True,), (True, False)])
+    places = tuple((x, forward if way else back, way) for x in gains for way in ways)
+    alpha = rng.choice([0.1, 0.3])
+    at = At(places, rng.choice([0.5, 9.0]), alpha, 0.2 / alpha)
+    want = Printed(common, types, n, at, FEW).value()
+    made = Around(
+        tuple(Place(x, tilt, min(0.2 * tilt, 0.02), way) for x, tilt, way in places), at.floor, 1.0
+    )
+    sure = rng.choice([0.0, 0.5])
+    with ctx.workprec(96):
+        laws = laws_in_balls(common, types, sure)
+        found = float(bound_of(laws, arb(cut), n, made, line_of(alpha, at.smoothing)))
+    # Between places h rises by no more than 1/N, which chords need not know.
+    assert found <= (want + sure) * 1.01
+    assert found >= (want + sure) * 0.9
+
+
+@pytest.mark.parametrize("seed", [4, 5])
+def test_what_is_seen_beside_labels_is_paid(seed: int) -> None:
+    common, types, n, cut = toy(random.Random(seed))
+    around = Around((Place(cut, 0.1, 0.02, forward=True),), 9.0, 1.0)
     with ctx.workprec(96):
         laws = laws_in_balls(common, types)
         paid = laws._replace(types=[one._replace(lost=arb("0.25")) for one in laws.types])
         both = [
-            float(bound_of(one, arb(1.5), 5, around, line_of(0.1, 2.0))) for one in (laws, paid)
+            float(bound_of(one, arb(cut), n, around, line_of(0.1, 2.0))) for one in (laws, paid)
         ]
     assert both[1] - both[0] == pytest.approx(0.25, rel=1e-9)
 

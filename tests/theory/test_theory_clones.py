@@ -1,4 +1,4 @@
-"""Section 5 of docs/theory.md: decompositions, repaired variation ratio, clones, adaptive model.
+"""Section 5 of docs/theory.md: clones and the repaired bound in the adaptive model.
 
 Exact rational arithmetic; shuffled and adaptive laws are enumerated message by message.
 """

@@ -1,4 +1,4 @@
-"""DP-SGD's batches: against quadrature, published values, each other, and what is printed."""
+"""DP-SGD's batches: against quadrature, published values, and each other."""
 
 import math
 
