@@ -15,6 +15,7 @@ from shuffledp.accounting import (
     ShuffleRdpAccountant,
     certified,
 )
+from shuffledp.rounds.gaussian import log_delta_gaussian
 
 KRR = sd.KRR(k=10, eps0=4.0)
 WEEKLY = sd.shuffle(KRR, n=10_000)
@@ -157,3 +158,17 @@ def test_batches_count_under_their_own_relation_alone(relation):
     # A shuffle event has no name under the relation of batches.
     with pytest.raises(sd.ParameterError):
         certified(da.ComposedDpEvent([EVENT, event])).epsilon(delta=1e-6)
+
+
+@pytest.mark.long
+def test_unnormalised_input_stays_an_upper_bound():
+    # Rounded masses of their composition: what is taken over has at least the curve they claim.
+    gauss = distribution.from_gaussian_mechanism(2.0, value_discretization_interval=GRID)
+    taken = sd.central.from_pld(gauss, relation="add-or-remove-one")
+    composed = sd.compose([taken], rounds=4)
+    theirs = gauss.self_compose(4)
+    mu = math.sqrt(4) / 2.0
+    for eps in (0.5, 2.0):
+        bound = composed.delta(epsilon=eps)
+        assert bound.upper >= theirs.get_delta_for_epsilon(eps) * 0.999
+        assert bound.log_upper >= log_delta_gaussian(mu, eps).low - 1e-9

@@ -47,24 +47,3 @@ def test_what_is_written_is_read_again(whole, tmp_path):
     # What was not checked is said of a file, and of nothing that was computed now.
     assert "Not checked: p-values and bounds" in saved.text()
     assert "Not checked" not in Saved(saved.parts, saved.source).text()
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{", "not JSON"),
-        ("[]", "shuffledp-audit/5"),
-        ('{"format": "shuffledp-audit/4"}', "shuffledp-audit/5"),
-        ('{"format": "shuffledp-audit/5"}', "a file of an audit"),
-        ('{"format": NaN}', "a finite one"),
-        ("[" * 100_000, "a file of an audit"),
-        ("9" * 5_000, "a file of an audit"),
-    ],
-)
-def test_files_that_are_no_audit(tmp_path, text, said):
-    path = tmp_path / "a.json"
-    path.write_text(text)
-    done = CliRunner().invoke(main, ["audit", str(path)])
-    assert done.exit_code == 2
-    assert said in done.output
-    assert done.output.count("\n") == 1

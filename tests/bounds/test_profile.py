@@ -50,28 +50,6 @@ def pairs_of(seed):
     ]
 
 
-@pytest.mark.parametrize("work", [2e3, 6e3, 3e4])
-def test_where_work_runs_out_a_wider_bracket_holds(work, monkeypatch):
-    """Of 30 users with enumerated counts, by contours of so many nodes times atoms."""
-    monkeypatch.setattr("shuffledp.propose.profile._FEW_COUNTS", 0)
-    monkeypatch.setattr("shuffledp.propose.profile._DIRECT", 0.0)
-    table = [[0.625, 0.25, 0.125], [0.125, 0.25, 0.625]]
-    least, (p, q) = (
-        [Fraction(1, 8), Fraction(1, 4), Fraction(1, 8)],
-        [[Fraction(x) for x in row] for row in table],
-    )
-    pair = blanket_pair(sd.Channel(matrix=table), 0, 1, n=12)
-    sharp = Profile(pair).log_delta(0.5, width=1e-6)
-    for name in ("_CHEAP", "_DEAR"):
-        monkeypatch.setattr(f"shuffledp.propose.profile.{name}", work)
-    found = Profile(pair).log_delta(0.5, width=1e-6)
-    truth = math.log(delta(least, p, q, 12, 0.5))
-    assert found.low <= truth <= found.high
-    assert sharp.low <= truth <= sharp.high
-    assert found.width > 2.0 * sharp.width
-    assert found.width < 1.0
-
-
 @pytest.mark.many(4)
 @pytest.mark.parametrize("seed", range(10))
 def test_log_delta(seed, monkeypatch):

@@ -265,3 +265,15 @@ def test_more_users_of_any_group_never_hurt(seed):
         ends = [sd.shuffle(groups=one, victim=victim).epsilon(delta=1e-6) for one in (groups, more)]
         assert ends[1].lower <= ends[0].upper
         assert ends[1].upper <= ends[0].upper * (1.0 + 1e-3)
+
+
+def test_nodes_that_are_left_out_are_bounded():
+    rng = random.Random(11)
+    groups, victim = crowd(rng, 2)
+    free, fine = Free(0.5, 0.5, 0.5, (1.0, 0.5)), Contour(1.0, 0.1, 20.0, 1e-12, 0.5, 2.0)
+    laws = [balls(law) for law in victim]
+    others = [Group(n, [balls(r) for r in table], balls(least(table))) for n, table in groups]
+    wanted = stealing(laws, others, arb("0.2"), free, fine)
+    for tolerance in (1e-4, 1e3, 1e9):
+        coarse = stealing(laws, others, arb("0.2"), free, replace(fine, tolerance=tolerance))
+        assert coarse >= wanted * (1 - arb("1e-9"))

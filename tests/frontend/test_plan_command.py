@@ -3,13 +3,9 @@
 import pytest
 from click.testing import CliRunner
 
-from frontend.test_certificates import TABLES
-from multimessage.test_deployments import PROTOCOLS
 from shuffledp.cli import main
 from shuffledp.deployment import account, load, parse
 from shuffledp.deployment.files import tomllib
-from shuffledp.deployment.mechanisms import checked_randomizer
-from shuffledp.deployment.text import deployment_text
 
 ASKED = ["-n", "20,000", "--minimum-batch", 4_000, "--colluding", 0.1, "--delta", "1e-6"]
 TASKS = {
@@ -18,12 +14,6 @@ TASKS = {
     "heavy-hitters": ["--bits", 24],
     "mean": ["--low", 0, "--high", 24],
 }
-MECHANISMS = [
-    *(f'name = "{name}"\n{text}' for name, texts in TABLES.items() for text in texts),
-    *PROTOCOLS.values(),
-    'name = "generic"\neps0 = 2.0\nadaptive = true',
-    'name = "joint"\nrandomizers = [{ name = "channel", matrix = [[0.9, 0.1], [0.1, 0.9]] }]',
-]
 KRR = ["k-rr", "--k", 5, "--eps0", 2, "-n", 1000, "--delta", "1e-6"]
 
 
@@ -79,17 +69,3 @@ def test_a_mechanism_becomes_a_file_that_account_accepts(tmp_path):
 
 
 # --------------------------------------------------------------------------------- what it writes
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda text: text.split('"')[1])
-def test_every_mechanism_is_written_and_read_back(mechanism):
-    table = tomllib.loads(mechanism)
-    tables = {
-        "title": 'a "b" \\ c',
-        "population": {"users": 100},
-        "randomizer": table,
-        "target": {"delta": 1e-6},
-    }
-    found = parse(tomllib.loads(deployment_text(tables)), where="t.toml")
-    assert found.title == tables["title"]
-    assert found.randomizer == checked_randomizer(table)

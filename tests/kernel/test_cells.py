@@ -237,3 +237,25 @@ def test_swapped_cells_bound_the_other_gain():
         assert (other.top.u, other.bottom.u) == (cell.bottom.v, cell.top.v)
         assert (other.top.v, other.bottom.v) == (cell.bottom.u, cell.top.u)
         assert other.swap() == cell
+
+
+def test_a_shared_corner_is_one_atom():
+    a, b, c = (Corner(arb(x), arb(2 - x)) for x in (0.25, 0.5, 1.0))
+    cells = [Cell(arb(0.5), arb(0.2), arb(0.8), a, b), Cell(arb(0.5), arb(0.35), arb(0.6), b, c)]
+    assert len(above(gains(cells, GROW)).atoms) == 3
+
+
+def test_the_mean_survives_masses_known_less_well_than_the_range_is_wide():
+    mass, p = arb(0.5, 1e-13), arb(1.0, 1e-13)
+    bottom, top = Corner(arb(2) - arb(1e-15), arb(0)), Corner(arb(2) + arb(1e-15), arb(0))
+    atoms = above(gains([Cell(mass, p, arb(0), bottom, top)], GROW)).atoms
+    total = sum((m * g for m, g in atoms), arb(0))
+    assert total >= 1 - arb(1e-11)
+    assert total <= 1 + arb(1e-11)
+
+
+def test_infinite_ratios_multiply_outward():
+    far = Cell(arb(0.1), arb(0.5), arb(0), Corner(arb(1), arb(1)), Corner(arb("inf"), arb(0)))
+    none = Cell(arb(0.1), arb(0), arb(0.1), Corner(arb(0), arb(1)), Corner(arb(0), arb(1)))
+    assert not product(far, far).top.u.is_finite()
+    assert product(far, none).top.u.is_zero()

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.kernel.positive_sum import (
-    Line,
-    ManySums,
-    positive_sum,
-    tilted,
-)
+from shuffledp.kernel.positive_sum import Line, ManySums, chernoff, positive_sum, tilted
 
 # Masses and gains of a reservoir and of a labelled part with its left-over, which sum to one.
 LAWS = {
@@ -106,3 +101,17 @@ def test_many_sums_are_the_sum_of_each(law, n, alpha):
         for last in (1, 8, 17):
             sums = ManySums(c, n, Line(alpha, h, 0.1 * alpha, last, 1.0))
             assert float(sums.bound(d).upper()) >= above * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("n", "alpha"), [(100, 0.3), (10**6, 0.003)])
+def test_coarser_bounds_are_above_and_near(law, n, alpha):
+    h = 1e-2 / alpha
+    with ctx.workprec(96):
+        c, d = both(LAWS[law], alpha)
+        step = min(0.2 * alpha, 0.3 / math.sqrt(n))
+        line = Line(alpha, h, step, math.ceil(6.0 / (h * step)), 1e-7)
+        sharp = float(positive_sum(c, d, n, line).upper())
+        rough = float(chernoff(c.mass + d.mass, n, arb(alpha)).upper())
+    # int w is pi/alpha; psi^n takes some of it away.
+    assert sharp <= rough * (1 + 1e-6) <= 30 * sharp

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from urllib.parse import urlencode
 
 import pytest
@@ -18,7 +17,6 @@ from shuffledp.cli import main
 from shuffledp.page.server import PageServer
 
 KRR = {"mechanism": "k-rr", "k": "10", "eps0": "4", "n": "1e4", "delta": "1e-6"}
-SLOW = {"mechanism": "laplace", "eps0": "2", "n": "3e4", "delta": "1e-8", "rounds": "7"}
 
 
 def serving():
@@ -173,31 +171,6 @@ def test_files_are_never_opened(server, tmp_path):
 
 
 # ------------------------------------------------------------------------------------ bounded work
-
-
-def test_a_newer_request_of_the_same_page_takes_the_older_one_s_place(server):
-    found = {}
-
-    def slow():
-        found["slow"] = ask(server, "epsilon", SLOW | {"client": "a"})
-
-    ask(server, "epsilon", KRR)  # a process stands by
-    thread = threading.Thread(target=slow)
-    thread.start()
-    time.sleep(0.3)
-    status, body = ask(server, "epsilon", KRR | {"client": "a"})
-    thread.join()
-    assert status == 200, body
-    assert found["slow"][0] == 409
-    assert "newer request" in found["slow"][1]["error"]
-
-
-def test_what_takes_too_long_is_ended_and_said(server, monkeypatch):
-    monkeypatch.setitem(server.desk._limits, "epsilon", 0.5)
-    status, body = ask(server, "epsilon", SLOW)
-    assert status == 422
-    assert body["error"].startswith("epsilon: no answer within 0.5 s")
-    assert ask(server, "deployment", KRR)[0] == 200
 
 
 # ------------------------------------------------------------------------------------ bad requests

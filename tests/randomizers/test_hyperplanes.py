@@ -73,32 +73,6 @@ def test_all_ordered_pairs_have_one_law_and_every_triple_one_of_those_named(kind
     assert {x2 for *_, x2 in made.datasets()} == set(others)
 
 
-def every_report(kind, domain, q):
-    """Each possible report once, in the order of the definition's outputs."""
-    made = kind(domain=domain, eps0=EPS0, q=q)
-    if kind is sd.ProjectiveGeometry:
-        return made, np.arange(made.outputs)
-    return made, np.array(list(itertools.product(range(q), repeat=made.digits + 1)))
-
-
-@pytest.mark.many(12)
-@pytest.mark.parametrize(("kind", "domain", "q"), NAMED)
-@pytest.mark.parametrize("table", [1, 30, 1 << 20])
-def test_sums_count_the_reports_that_favour_each_item(kind, domain, q, table, monkeypatch):
-    """Whatever part of an item's digits is looked up in one table."""
-    monkeypatch.setattr(hyperplanes, "_TABLE", table)
-    made, reports = every_report(kind, domain, q)
-    rng = np.random.default_rng(5)
-    many = rng.integers(0, len(reports), 500)
-    wanted = hit(rows_of(kind, domain, q))[:, many].sum(axis=1)
-    assert made.aggregate(reports[many]).sums.tolist() == wanted.tolist()
-    items = rng.integers(0, domain, 7)
-    assert made.aggregate(reports[many], items=items).sums.tolist() == wanted[items].tolist()
-    none = made.aggregate(reports[:0])
-    assert none.count == 0
-    assert not none.sums.any()
-
-
 @pytest.mark.many(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("q", "t"), [(2, 6), (3, 4), (5, 3), (13, 2), (23, 2)])

@@ -6,27 +6,6 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.randomizers.values import whole_values
-
-GOOD = [
-    [3, 0, 4],
-    (3.0, 0.0, 4.0),
-    [3, 0.0, 4],
-    [np.int8(3), np.float32(0), np.uint64(4)],
-    np.array([3, 0, 4], dtype=np.int8),
-    np.array([3, 0, 4], dtype=np.uint64),
-    np.array([3, 0, 4], dtype=np.float32),
-    np.array([3, 0, 4.0], dtype=object),
-    np.ma.array([3, 0, 4], mask=[0, 0, 0]),
-]
-
-
-@pytest.mark.parametrize("values", GOOD, ids=repr)
-def test_whole_values_accepted(values):
-    found = whole_values(values, 5)
-    assert found.dtype == np.uint8
-    assert found.tolist() == [3, 0, 4]
-
 
 BAD = [
     ([1, 2, True], "values[2] = True"),

@@ -8,7 +8,9 @@ from dp_accounting.pld import pld_pmf
 from dp_accounting.pld import privacy_loss_distribution as distribution
 
 import shuffledp as sd
-from shuffledp.rounds.loss import LossLaw
+from shuffledp.rounds.gaussian import log_delta_gaussian
+from shuffledp.rounds.loss import LossLaw, LossPair
+from shuffledp.rounds.part import Given
 from shuffledp.rounds.tradeoff import attained
 
 FAR, GRID = 400.0, 0.5
@@ -73,3 +75,26 @@ def test_curves_trade_offs_and_posteriors_count_every_finite_loss(rare):
     factor = rounds.posterior(prior=0.5, failure=0.5 * rare).at["log odds factor"]
     assert factor >= FAR
     assert rounds.posterior(prior=0.5, failure=0.5).at["log odds factor"] < 10.0
+
+
+@pytest.mark.parametrize("rare", [1e-30, 1e-3])
+def test_gaussian_and_concentrated_dp_count_every_finite_loss(rare):
+    law = symmetric(rare)
+    rounds = sd.compose([given(law)])
+    assert rounds.zcdp().upper >= max(renyi(law, A) / A for A in (1.1, 2.0, 8.0, 100.0))
+    mu = rounds.gdp().upper
+    for eps in (1.0, 250.0, 350.0, 399.0):
+        assert mu == math.inf or log_delta_gaussian(mu, eps).high >= math.log(delta(law, eps))
+
+
+def test_a_direction_without_far_losses_ends_no_sooner_than_the_other():
+    law = symmetric(1e-30)
+    near = LossLaw(np.array([-1.0, 1.0]), np.array([0.25, 0.75]))
+    part = Given(
+        label="one-sided",
+        pair=LossPair(law, near),
+        key="one-sided",
+        relation=sd.central.approximate(epsilon=1.0).relation,
+    )
+    for order in (2.0, 8.0):
+        assert sd.compose([part]).renyi(order=order).upper >= renyi(law, order)

@@ -41,31 +41,6 @@ def test_both_ends_meet(randomizer: sd.Randomizer, n: int, gap: float) -> None:
     assert account.delta(epsilon=bound.upper).upper <= DELTA
 
 
-@pytest.mark.many(2)
-@pytest.mark.parametrize(
-    "randomizer",
-    [
-        sd.SubsetSelection(d=16, eps0=4.0),
-        sd.HadamardResponse(domain=50, eps0=2.0),
-        sd.Piecewise(eps0=3.0),
-        sd.Channel(matrix=((0.5, 0.3, 0.2), (0.2, 0.5, 0.3), (0.3, 0.2, 0.5))),
-    ],
-    ids=lambda value: value.name,
-)
-def test_an_analysis_left_out_is_no_better(randomizer: sd.Randomizer) -> None:
-    """Estimates say which analyses are not worth their time, also where ends are close."""
-    account = sd.shuffle(randomizer, n=2_000)
-    bound = account.epsilon(delta=DELTA)
-    best = Messages(randomizer, 2_000)
-    for analysis, _ in best.asked("upper", None):
-        try:
-            alone = account.epsilon(delta=DELTA, analysis=analysis.key)
-        except sd.NotCertified:
-            continue
-        assert bound.upper <= alone.upper
-        assert account.delta(epsilon=alone.upper).upper <= DELTA
-
-
 @pytest.mark.parametrize("eps0", [0.5, 4.0])
 def test_every_local_mechanism_at_once(eps0: float) -> None:
     bound = sd.generic(eps0=eps0, n=10_000).epsilon(delta=DELTA)
@@ -132,19 +107,3 @@ def test_label_stealing_is_asked_where_the_ends_are_apart_among_many() -> None:
     pattern = tuple(tuple(int(digit) for digit in line) for line in lines)
     bound = sd.shuffle(sd.Extremal(pattern=pattern, eps0=4.0), n=10_000).epsilon(delta=DELTA)
     assert bound.lower <= bound.upper <= bound.lower * 1.0001
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "n", "delta"),
-    [
-        # first numbers of eps were far from where the bound crosses, or there were none for it
-        (sd.OUE(d=20, eps0=2.0), 50, 1e-15),
-        pytest.param(sd.Laplace(eps0=4.0), 300, 1e-16, marks=pytest.mark.long),
-    ],
-)
-def test_eps_is_found_where_delta_says_that_there_is_a_smaller_one(mechanism, n, delta):
-    accountant = sd.shuffle(mechanism, n=n)
-    found = accountant.upper_epsilon(delta=delta)
-    assert found < mechanism.eps0
-    for share in (0.5, 0.95):
-        assert accountant.log_upper(share * found) > math.log(delta)

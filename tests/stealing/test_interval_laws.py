@@ -238,3 +238,16 @@ def test_remainders_count() -> None:
             short = made._replace(**{row: Row((0.0, 1.0), (0.01,))})
             after = log_delta_on_interval(at, short, numbers, 5, 0.3, two_inputs=False)
             assert after > before + 5
+
+
+def test_the_reservoir_pays_for_what_is_beyond_its_cells() -> None:
+    at, made = outputs(1.0, normal=True), simple_cover(1.0, normal=True)
+    near = tuple(y for y in made.pool if -1.2 < y < 2.2)
+    pool = reservoir(at, made._replace(pool=near), arb("0.3"), Share(arb("0.1"), arb("0.2")))
+    y, w = line(1.0, normal=True)
+    f0, f1 = (density(y - x, 1.0, normal=True) for x in (0.0, 1.0))
+    common, g = np.minimum(f0, f1), f1 - math.exp(0.3) * f0
+    label = Label((1.0, 0.0, 0.0), pool.atoms, pool.lost)
+    for payoff in PAYOFFS[:-1]:
+        true = 0.1 * float((w * common) @ payoff(2.0 * g / np.maximum(common, 1e-300)))
+        assert true * (1 - 1e-6) <= convex(label, payoff) + float(label.lost) <= true * 1.3 + 0.02
