@@ -301,3 +301,15 @@ def test_two_users_have_no_such_bound() -> None:
     made = LoneJump(GAUSSIAN, 2)
     assert made.epsilon(-10.0, cap=1.0) is None
     assert made.log_delta(0.5) is None
+
+
+def test_silent_jumps_lose_nothing() -> None:
+    """They are at gain 0: with one jump a data set, and gains of order one, that is seen."""
+    common, types, n = [(0.1, -0.005)], [[(0.85, -0.005), (0.05, 1.0)]], 20
+    at = At(((0.5, 0.8, True), (1.0, 0.8, True)), 5.0, 0.8, 0.1)
+    want = Printed(common, types, n, at, FEW).value()
+    made = Around(tuple(Place(x, t, 0.1 * t, way) for x, t, way in at.places), 5.0, 1.0)
+    with ctx.workprec(96):
+        laws = laws_in_balls(common, types)
+        found = float(bound_of(laws, arb(0.5), n, made, line_of(at.alpha, at.smoothing)))
+    assert 0.97 * want <= found <= 1.03 * want
