@@ -97,6 +97,43 @@ def test_ends_are_in_order_and_less_than_one_batch_alone(sampler):
     assert 0.0 < found.lower <= found.upper <= most.upper * (1.0 + 1e-3)
 
 
+def two_of_three(sigma, epsilon, *, nodes):
+    """delta of two of three steps by the midpoint rule, the larger of both orders."""
+    step = 16.0 * sigma / nodes
+    axis = step * (np.arange(nodes) + 0.5) - 8.0 * sigma + 0.5
+    weight = step * np.exp(-0.5 * (axis / sigma) ** 2) / (sigma * np.sqrt(2.0 * np.pi))
+    ratio = np.exp((axis - 0.5) / sigma**2)
+    x, y, z = np.meshgrid(ratio, ratio, ratio, indexing="ij", sparse=True)
+    law = weight[:, None, None] * weight[None, :, None] * weight[None, None, :]
+    there, grow = (x * y + x * z + y * z) / 3.0, np.exp(epsilon)
+    both = np.maximum(there - grow, 0.0), np.maximum(1.0 - grow * there, 0.0)
+    return max(float((law * gain).sum()) for gain in both)
+
+
+@pytest.mark.many(1)
+@pytest.mark.parametrize(("sigma", "epsilon"), [(0.8, 0.5), (1.0, 1.0), (2.0, 0.3)])
+def test_two_of_three_batches_against_quadrature(sigma, epsilon):
+    exact = two_of_three(sigma, epsilon, nodes=160)
+    # The kink leaves the rule an error of the step's square.
+    assert exact == pytest.approx(two_of_three(sigma, epsilon, nodes=120), rel=1e-3)
+    found = balls(3, sigma, per_epoch=2).delta(epsilon=epsilon)
+    assert 0.9 * exact <= found.lower <= exact * (1.0 + 1e-3)
+    assert exact * (1.0 - 1e-3) <= found.upper
+
+
+@pytest.mark.long
+def test_five_of_a_hundred_batches():
+    found = balls(100, 2.0, per_epoch=5).epsilon(delta=1e-6)
+    assert "sum of scores" in found.lower_theorem.title
+    assert found.upper <= 1.05 * found.lower
+
+
+def test_batches_of_two_sizes_have_a_lower_end_of_their_own():
+    run = sd.SGD(n=5, noise=1.0, clip=1.0, epochs=1, batch=2, sampler="shuffle")
+    found = run.delta(epsilon=0.1)
+    assert 0.0 < found.lower < found.upper
+
+
 @pytest.mark.parametrize("sampler", ["balls-and-bins", "shuffle", "poisson"])
 def test_one_example_is_the_gaussian_mechanism(sampler):
     """delta(eps) = Phi(1/2 - eps) - e^eps Phi(-1/2 - eps) with noise as large as the norm."""

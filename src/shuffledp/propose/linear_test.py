@@ -1,9 +1,15 @@
 """Which test of a sum of scores distinguishes two data sets, and its contour, in floats.
 
-The scores are those of Fisher's linear discriminant. With Sigma the covariance of the others'
-counts and R their mean law, w solves Sigma w = g - (sum g) R, where g = P - a^(1/k) Q for the two
-laws of the k changed users. (If all others have one law R, this is g/R, the score of the likelihood
-ratio.) The threshold is where the density of the others' sum has the logarithmic slope -alpha, at
+For one changed user the scores are those of Fisher's linear discriminant. With Sigma the covariance
+of the others' counts and R their mean law, w solves Sigma w = g - (sum g) R, where g = P - a Q for
+the user's two laws. (If all others have one law R, this is g/R, the score of the likelihood ratio.)
+
+For k > 1 changed users among n others the likelihood ratio is a quotient of elementary symmetric
+polynomials. To first order at its level a it is the sum of w = log (R + l P)/(R + l a^(1/k) Q),
+with l = (k/n) a^(-1/(2 k)). Scores of rare outputs are lowered to those of less rare ones, if that
+improves the test.
+
+The threshold is where the density of the others' sum has the logarithmic slope -alpha, at
 the alpha for which the changed laws balance: M0(alpha)^k = a M1(alpha)^k.
 """
 
@@ -36,6 +42,9 @@ _ABOVE = (1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5)
 _ROUNDING = 1e-9
 # Largest exponent of a tilt.
 _LARGEST = 600.0
+# Expected numbers of changed users' reports whose scores are lowered, and the largest score: that
+# of an output which only one of the two laws gives.
+_BEYOND, _SURE = (0.0, 1e-12, 1e-9, 1e-6, 1e-3), 50.0
 
 
 @dataclass(frozen=True)
@@ -70,12 +79,35 @@ def propose(laws: Laws, epsilon: float) -> Proposal | None:
 
 
 def _proposed(laws: Laws, epsilon: float) -> Proposal | None:
-    lattice = laws.first.size == 2
-    scores = _scores(laws, math.exp(epsilon / laws.changed))
-    if lattice:
+    whole = float(laws.counts.sum())
+    several = laws.changed > 1 and whole > 0.0
+    grow = math.exp(epsilon / laws.changed)
+    scores = _of_several(laws, grow, whole) if several else _scores(laws, grow)
+    if laws.first.size == 2:
         scores = np.array([0.0, 1.0]) if scores[1] > scores[0] else np.array([1.0, 0.0])
-    found = _Line.of(laws, scores, epsilon)
-    return None if found is None else found.best(lattice=lattice)
+    made = []
+    for each in _capped(laws, scores) if several and laws.first.size > 2 else (scores,):
+        found = _Line.of(laws, each, epsilon)
+        made.append(None if found is None else found.best(lattice=each.size == 2))
+    return max((one for one in made if one), key=lambda one: one.log_delta, default=None)
+
+
+def _capped(laws: Laws, scores: Array) -> list[Array]:
+    """The scores, and those of outputs with the largest ones lowered to a common value."""
+    order = np.argsort(-scores)
+    beyond = laws.changed * np.cumsum(laws.first[order])
+    places = {min(int(np.searchsorted(beyond, mass)), scores.size - 1) for mass in _BEYOND}
+    return [np.minimum(scores, scores[order[i]]) for i in sorted(places)]
+
+
+def _of_several(laws: Laws, grow: float, whole: float) -> Array:
+    """log (R + l P)/(R + l a^(1/k) Q), at most ``_SURE`` in size."""
+    mean = laws.counts @ laws.others / whole
+    share = laws.changed / whole / math.sqrt(grow)
+    found = np.log((mean + share * laws.first) / (mean + share * grow * laws.second))
+    found = np.clip(np.nan_to_num(found), -_SURE, _SURE)
+    size = np.abs(found).max()
+    return found / size if size > 0.0 else found
 
 
 def _covariance(laws: Laws) -> Array:

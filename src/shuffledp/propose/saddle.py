@@ -37,8 +37,9 @@ _ABOVE = (1.06, 1.12, 1.2, 1.35, 1.5, 1.8, 2.3, 3.0, 4.5)
 _ROUGH = 0.04
 # Relative size of an estimate's aliases.
 _ALIAS = 1e-9
-# Number of nodes of an estimate that are summed at a time, and most nodes.
-_BLOCK, _MOST_NODES = 32, 1 << 15
+# Number of nodes of an estimate that are summed at a time, and most nodes. The sum ends where so
+# many blocks in a row are below this share of it: the transform of few draws falls and rises again.
+_BLOCK, _MOST_NODES, _QUIET, _SMALL = 32, 1 << 15, 2, 1e-9
 
 
 class Estimate(NamedTuple):
@@ -217,7 +218,7 @@ class Sum:
         period = max(
             self.width * math.sqrt(2.0 * deep + 8.0), (deep + 2.0 - min(scale, 0.0)) / alpha
         )
-        step, found, place = 2.0 * math.pi / period, 0.0, 0
+        step, found, place, quiet = 2.0 * math.pi / period, 0.0, 0, 0
         for logs in zip(*(part.log_moments(alpha, step) for part in self.parts), strict=False):
             s = alpha + 1j * step * np.arange(place, place + _BLOCK)
             kappa = s * (s + self.gap)
@@ -227,7 +228,8 @@ class Sum:
                 terms[0] *= 1.0 if place else 0.5
                 found += float(terms.real.sum())
             place += _BLOCK
-            if not np.abs(terms[-16:]).sum() > 1e-9 * abs(found):
+            quiet = 0 if np.abs(terms).sum() > _SMALL * abs(found) else quiet + 1
+            if quiet == _QUIET:
                 break
             if place >= _MOST_NODES:
                 return Estimate(-math.inf, alpha, self.width)

@@ -13,7 +13,7 @@ from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, b
 from shuffledp.amplification.pairs import Pairs
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.bound import Bound, Theorem, with_end_of
+from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction, with_end_of
 from shuffledp.curves import Accountant
 from shuffledp.errors import rejected
 from shuffledp.laws.pairs import dataset_pair
@@ -24,6 +24,7 @@ from shuffledp.neighbours import (
     Relation,
     relation_named,
 )
+from shuffledp.propose.data_sets import lower_epsilon, lower_log_delta, several_sets
 from shuffledp.propose.profile import LOOSE, Profile
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
@@ -200,16 +201,43 @@ class SGD(Described, Accountant):
         if self.sampler is None or self._epoch_by_epoch():
             return found
         below = compose([self._summed()], rounds=self.epochs).bound(quantity, value)
-        return replace(
+        found = replace(
             with_end_of(found, below, "lower"), witness={**found.witness, **below.witness}
         )
+        return self._tested(found)
+
+    def _tested(self, found: Bound) -> Bound:
+        """The same, with the lower end of a test of scores where that is larger (Lemma 3.4)."""
+        steps, balls = self.steps, self.epochs * self.per_epoch
+        if balls == steps:
+            return found
+        inputs = _ONE_BALL if self.sampler == "balls-and-bins" or self._uneven else _AGAINST_ALL
+        noise = self._noise(1.0 + self._rounded)
+        sets = several_sets(noise, [inputs], steps, balls)
+        if found.quantity == "epsilon":
+            log_delta = math.log(found.at["delta"])
+            best = lower_epsilon(sets, log_delta, above=found.lower, cap=found.upper)
+            ends = {} if best is None else {"lower": best.value}
+        else:
+            best = lower_log_delta(sets, found.at["epsilon"])
+            ends = {"lower": delta_from_log(best.value, math.inf)[0], "log_lower": best.value}
+        if best is None or not ends["lower"] > found.lower:
+            return found
+        refuse_contradiction(ends["lower"], found.upper)
+        ends["lower"] = min(ends["lower"], found.upper)
+        witness = {**found.witness, "lower": best.witness}
+        theorem = theorems.SEVERAL_DATASET.with_step(_ATTAINED[str(self.sampler)])
+        return replace(found, **ends, lower_theorem=theorem, witness=witness)
 
     def _from_pairs(self) -> bool:
         """One epoch, of which a pair of datasets is known; Poisson's steps are composed."""
-        known = self.sampler == "balls-and-bins" or (
-            self.sampler == "shuffle" and self.n % self.batch == 0
-        )
+        known = self.sampler == "balls-and-bins" or (self.sampler == "shuffle" and not self._uneven)
         return known and self.epochs == self.per_epoch == 1
+
+    @property
+    def _uneven(self) -> bool:
+        """Whether the last batch of an epoch is smaller than the others."""
+        return self.n % self.batch != 0
 
     def _epoch_by_epoch(self) -> bool:
         """Whether the lower end composes a pair; else it is that of the sum of all noisy sums."""
@@ -372,9 +400,12 @@ class SGD(Described, Accountant):
     def _made(
         self, inputs: tuple[float, float, float], bins: int, wide: float
     ) -> tuple[Profile, Profile]:
-        noise = Gaussian(sigma=self.noise / self.clip * wide, low=0.0, high=2.0)
-        pair = dataset_pair(noise, *inputs, n=bins)
+        pair = dataset_pair(self._noise(wide), *inputs, n=bins)
         return Profile(pair), Profile(pair.swap())
+
+    def _noise(self, wide: float) -> Gaussian:
+        """The noise on a batch's sum in units of the clipping norm, ``wide`` times as wide."""
+        return Gaussian(sigma=self.noise / self.clip * wide, low=0.0, high=2.0)
 
     def _summed(self) -> Round:
         """k balls of one example: the sum of all sums moves by k; its deviation is sqrt(T)."""
