@@ -18,7 +18,7 @@ from shuffledp.ball.record import Definition
 from shuffledp.bounds.crowds import Groups, set_of
 from shuffledp.bounds.data_sets import apart, log_delta
 from shuffledp.bounds.several import several_laws
-from shuffledp.errors import ShuffleDPError
+from shuffledp.errors import NotCertified, ShuffleDPError
 from shuffledp.kernel.contour import Contour
 from shuffledp.kernel.linear_test import DataSets
 from shuffledp.propose.linear_test import Laws, information, propose
@@ -94,7 +94,10 @@ class DataSet:
         tested, bits = None if found is None else (found.test, found.contour), 0
         if again:
             tested, bits = None if tested is None else (tested[0], finer(tested[1])), MORE_BITS
-        return log_delta(self.laws, self.users, epsilon, tested, more_bits=bits)
+        try:
+            return log_delta(self.laws, self.users, epsilon, tested, more_bits=bits)
+        except NotCertified:  # the test's sum has too many nodes
+            return log_delta(self.laws, self.users, epsilon, None, more_bits=bits)
 
     def estimate(self, epsilon: float) -> float:
         """An estimate of log delta in floats, as if other users could send every report."""

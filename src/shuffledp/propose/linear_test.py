@@ -29,7 +29,7 @@ __all__ = ["Laws", "Proposal", "information", "propose"]
 
 Array = NDArray[np.float64]
 # Relative errors of delta: (h alpha)^2 from smoothing, e^-20 from aliases, and from nodes left out.
-_SMOOTHING, _ACCURACY, _LEFT_OUT = 1e-3, 20.0, 1e-9
+_SMOOTHING, _ACCURACY, _LEFT_OUT = 1e-2, 20.0, 1e-9
 # Nodes of the estimate reach this many standard deviations of the sum.
 _REACH = 9.0
 # Smoothing for integer scores: a threshold half way between two is 6 deviations from both.
