@@ -34,7 +34,7 @@ def test_randomizers_and_protocols_are_mechanisms_of_one_registry():
         assert issubclass(mechanism_class(name), kind)
         made = mechanism_class(name)(**ARGUMENTS[name])
         assert mechanism_from_dict(json.loads(json.dumps(made.to_dict()))) == made
-        wanted = 1 if kind is Randomizer else made.blankets_per_user + 1
+        wanted = 1 if kind is Randomizer else made.blankets + 1
         assert made.messages_per_user == wanted
 
 

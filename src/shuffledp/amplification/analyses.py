@@ -218,7 +218,7 @@ def _messages(source: Source, n: int) -> Pairs:
     if not isinstance(source, MultiMessage):
         raise NotCertified("analysis = 'multi-message': wanted a multi-message protocol")
     pairs = [(message_pair(one), one.witness) for one in source.pairs(n)]
-    return of_pairs("multi-message", "upper", source.theorem(), pairs, source.assumptions())
+    return of_pairs("multi-message", "upper", theorems.MULTI_MESSAGE, pairs, source.assumptions())
 
 
 def _dataset(source: Source, n: int) -> Pairs:

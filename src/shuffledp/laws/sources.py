@@ -232,7 +232,7 @@ def numbers(ratio: VariationRatio) -> dict[str, Any]:
 def lower_theorem(source: Source) -> Theorem:
     """That of the randomizer, the protocol, or the member of the family that is tried."""
     if isinstance(source, MultiMessage):
-        return source.lower_theorem()
+        return theorems.MESSAGE_DATASET
     if isinstance(source, RatioFamily):
         return theorems.ATTAINED
     return theorems.FAMILY if isinstance(source, Family) else theorems.DATASET

@@ -6,8 +6,14 @@ from shuffledp.multimessage.base import (
     protocol_from_dict,
     protocol_names,
 )
-from shuffledp.multimessage.bits import BalcerCheu, BalcerEtAl, CheuZhilyaev
-from shuffledp.multimessage.dump import BallsIntoBins, MixDUMP, PureDUMP
+from shuffledp.multimessage.protocols import (
+    BalcerCheu,
+    BalcerEtAl,
+    BallsIntoBins,
+    CheuZhilyaev,
+    MixDUMP,
+    PureDUMP,
+)
 
 __all__ = [
     "BalcerCheu",

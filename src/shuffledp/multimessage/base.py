@@ -30,15 +30,14 @@ from shuffledp.mechanism.base import (
 )
 from shuffledp.mechanism.parameters import Limit, Rule, limit_of, positive
 from shuffledp.randomizers.frequency import Support
+from shuffledp.randomizers.values import whole_values
 from shuffledp.randomness import RandomSource
 from shuffledp.statements import say
 from shuffledp.statistics.counts import Step
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
-from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE, Theorem
+from shuffledp.theorems import MULTI_MESSAGE
 
 UNIT = 1 << 64
-# The value itself is sent.
-IN_CLEAR = Support(own=1.0, own_miss=0.0, other=0.0, other_miss=1.0, gap=1.0)
 _MOST = _check.LARGEST_COUNT - 1
 
 Messages = np.ndarray
@@ -73,51 +72,67 @@ class MultiMessage(Mechanism):
 
     Attributes
     ----------
-    eps0 : float
-        What one user's messages alone give away, in nats; inf where the value is sent in clear.
+    d : int
+        Numbers or bits that messages are made of.
+    blankets : int
+        Blanket messages that each user may send.
+    rate : float
+        Probability that each of them is sent.
     exact : bool
         True where the upper end is the exact loss, whatever the other users hold.
+    supporting : int
+        How many of the rows of outputs, the first ones, support one of the victim's two values.
     """
 
     noun: ClassVar[str] = "protocol"
     task: ClassVar[str] = "Several messages a user (the shuffler is all they have)"
-    exact: ClassVar[bool]
+    d: int
+    blankets: int
+    rate: float = 1.0
+    exact: ClassVar[bool] = True
+    supporting: ClassVar[int] = 1
 
     # ------------------------------------------------------------------------- its laws
-
-    @property
-    def eps0(self) -> float:
-        """Local guarantee in nats."""
-        return math.inf
-
-    @property
-    def messages_per_user(self) -> int:
-        """The data message and all blanket messages."""
-        return self.blankets_per_user + 1
-
-    @property
-    @abstractmethod
-    def blankets_per_user(self) -> int:
-        """Blanket messages that each user may send."""
-
-    @property
-    def rate_word(self) -> int:
-        """2^64 times the probability that each of them is sent."""
-        return UNIT
-
-    @property
-    @abstractmethod
-    def support(self) -> Support:
-        """p* and q*: a data message supports the user's item, and another one."""
-
-    @property
-    @abstractmethod
-    def blanket_step(self) -> Step:
-        """Whether a blanket message supports an item: b and 1 - b."""
 
     @abstractmethod
     def _rows(self) -> Rows:
         """Outputs: probabilities under two values of the victim, and of a blanket message sent."""
+
+    @property
+    def eps0(self) -> float:
+        """Local guarantee in nats: log of the largest ratio of a data message's, rounded up."""
+        both = [(max(a, b), min(a, b)) for a, b, _ in self._rows() if a or b]
+        if not all(least for _, least in both):
+            return math.inf
+        return math.log(max(most / least for most, least in both)) * (1.0 + 1e-14) + 1e-14
+
+    @property
+    def messages_per_user(self) -> int:
+        """The data message and all blanket messages."""
+        return self.blankets + 1
+
+    @property
+    def rate_word(self) -> int:
+        """2^64 times the probability that each blanket message is sent."""
+        return word_of(self.rate)
+
+    @property
+    def _supported(self) -> tuple[Fraction, ...]:
+        """That a message supports an item: q*, p* and b, of a blanket message."""
+        first, second, blanket = map(sum, zip(*self._rows()[: self.supporting], strict=True))
+        return (*sorted((Fraction(first), Fraction(second))), Fraction(blanket))
+
+    @property
+    def support(self) -> Support:
+        """p* and q*: a data message supports the user's item, and another one."""
+        other, own, _ = self._supported
+        return Support.of(own, other, own - other)
+
+    @property
+    def blanket_step(self) -> Step:
+        """Whether a blanket message supports an item: b and 1 - b."""
+        b = self._supported[-1]
+        return Step(float(b), float(1 - b))
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
         """Of a message under inputs 0 and 1, two values of the victim, and 2, a blanket message.
@@ -146,7 +161,8 @@ class MultiMessage(Mechanism):
     @property
     def exchangeable(self) -> bool:
         """Whether the two directions of the divergence are one."""
-        return True
+        rows = self._rows()
+        return sorted(rows) == sorted((b, a, w) for a, b, w in rows)
 
     def lower_pairs(self, n: int) -> list[MessagePair]:
         """Pairs whose divergence is at most that of some neighbouring datasets of n users.
@@ -160,7 +176,7 @@ class MultiMessage(Mechanism):
 
     def blanket_total(self, n: int) -> int:
         """Blanket messages of n users together, where all are sent; at most 1e15 - 1."""
-        total = _check.count("n", n) * self.blankets_per_user
+        total = _check.count("n", n) * self.blankets
         return _check.count("blanket messages of n users", total, low=0, high=_MOST)
 
     def pairs(self, n: int) -> list[MessagePair]:
@@ -186,14 +202,6 @@ class MultiMessage(Mechanism):
         forward = MessagePair(protocol, messages, swapped=False, witness=named)
         backward = forward._replace(swapped=True, witness={**forward.witness, "swap": True})
         return [forward] if self.exchangeable else [forward, backward]
-
-    def theorem(self) -> Theorem:
-        """What certifies the upper end."""
-        return MULTI_MESSAGE
-
-    def lower_theorem(self) -> Theorem:
-        """What certifies the lower end."""
-        return MESSAGE_DATASET
 
     def assumptions(self) -> tuple[str, ...]:
         """What the ends ask a reader to believe."""
@@ -230,9 +238,12 @@ class MultiMessage(Mechanism):
         """So many blanket messages."""
 
     @property
-    @abstractmethod
     def items(self) -> int:
         """Number of items: inputs are 0 .. items-1."""
+        return self.d
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return whole_values(values, self.items)
 
     @abstractmethod
     def aggregate(self, messages: ArrayLike) -> Aggregate:
@@ -278,7 +289,7 @@ class MultiMessage(Mechanism):
         m blanket messages a user, each sent with the rate g.
         """
         f = _check.real("frequency", frequency, low=0.0, high=1.0)
-        return float(self._variance(f, self.blankets_per_user * (self.rate_word / UNIT)))
+        return float(self._variance(f, self.blankets * (self.rate_word / UNIT)))
 
     def _variance(self, share: Any, blankets: float) -> Any:
         """Of one user's part of an estimate, with so many blanket messages a user."""
