@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.ball.outputs import rational_ball
 
 Words = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
@@ -22,37 +24,51 @@ Octets = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[Any]
 
 _TWO_64 = 2**64
-# Digits of a probability that is said to be exact: below the smallest positive float.
-BITS = 1280
 # Binary digits by which a level is evaluated more precisely than a number is known.
 _MORE = 64
 
 
-class Choice:
-    """A law on 0 .. m-1: edges 0 <= e_0 <= .. <= e_(m-2) < 2^1280, outcome j up to edge j.
+# A probability, at the working precision.
+Level = Callable[[], arb]
+# Digits of a probability are found at this precision at most: none in use is so close to a cut.
+_FINEST = 1 << 14
 
-    Parameters
+
+def leading(level: Level, bits: int) -> int:
+    """The first so many binary digits of a probability below 1, as a whole number."""
+    precision = bits + _MORE
+    while precision <= _FINEST:
+        with ctx.workprec(precision):
+            found = (level() * arb(2) ** bits).floor().unique_fmpz()
+        if found is not None:
+            return int(found)
+        precision *= 2
+    raise ValueError(f"probability: its first {bits} digits are not settled by {_FINEST} bits")
+
+
+class Choice:
+    """A law on 0 .. m-1 with probabilities proportional to whole weights.
+
+    Attributes
     ----------
-    edges : tuple of int
-        Cumulative probabilities in units of 2^-1280; those that are 1 left out.
+    edges : list of Fraction
+        P(outcome <= j), those that are 1 left out.
+    first : ndarray
+        Their first 64 binary digits.
     """
 
-    def __init__(self, edges: tuple[int, ...]) -> None:
-        self.edges = edges
-        self.first = np.array([edge >> (BITS - 64) for edge in edges], dtype=np.uint64)
-
-
-def choice(weights: Sequence[int]) -> Choice:
-    """The law with probabilities proportional to whole weights, to 2^-1280."""
-    sums = list(itertools.accumulate(weights))
-    # Where the sum is reached nothing is left for later outcomes.
-    return Choice(tuple((part << BITS) // sums[-1] for part in sums if part < sums[-1]))
+    def __init__(self, weights: Sequence[int]) -> None:
+        sums = list(itertools.accumulate(weights))
+        # Where the sum is reached nothing is left for later outcomes.
+        self.edges = [Fraction(part, sums[-1]) for part in sums if part < sums[-1]]
+        self.first = np.array([int(edge * _TWO_64) for edge in self.edges], dtype=np.uint64)
 
 
 class RandomSource(ABC):
     """A stream of uniform 64-bit words, and the laws that samplers draw from.
 
-    Discrete draws are exact: to 2^-1280 (``coins``, ``choose``), or without any error (``below``).
+    Discrete draws are exact: the first digits of a uniform number are compared with those of a
+    probability, and ties are settled in balls, by as many digits of both as that takes.
     """
 
     @abstractmethod
@@ -63,36 +79,30 @@ class RandomSource(ABC):
         """Independent uniform bytes, shape (size,)."""
         return self.words(-(-size // 8)).view(np.uint8)[:size]
 
-    def coins(self, digits: bytes, size: int) -> npt.NDArray[np.bool_]:
-        """True with exactly the probability 0.d1 d2 d3 ... to base 256.
+    def coins(self, level: Level, size: int) -> npt.NDArray[np.bool_]:
+        """True with exactly this probability; below 1.
 
-        Bytes are compared digit by digit, further digits only for draws still tied: about one byte
-        for each coin, whatever the number of digits.
+        One byte for each coin, a word where it is that of the probability.
         """
-        drawn = self.octets(size)
-        true = drawn < digits[0]
-        tied = np.flatnonzero(drawn == digits[0])
-        for digit in digits[1:]:
-            if tied.size == 0:
-                break
-            drawn = self.octets(tied.size)
-            true[tied] = drawn < digit
-            tied = tied[drawn == digit]
+        digits = leading(level, 72)
+        drawn, (byte, word) = self.octets(size), divmod(digits, _TWO_64)
+        true, tied = drawn < byte, np.flatnonzero(drawn == byte)
+        more = self.words(tied.size)
+        true[tied] = more < np.uint64(word)
+        for i in tied[more == np.uint64(word)]:
+            true[i] = Uniform(digits, self, 72).below(level)
         return true
 
     def choose(self, choice: Choice, size: int) -> Integers:
-        """Outcomes with exactly the probabilities of ``choice``.
-
-        One word for each, and all 1280 digits where its 64 are those of an edge.
-        """
+        """Outcomes with exactly the probabilities of ``choice``, by one word each."""
         drawn = self.words(size)
         outcome = np.searchsorted(choice.first, drawn, side="right").astype(np.int64)
-        if choice.first.size:
-            tied = np.flatnonzero((outcome > 0) & (choice.first[outcome - 1] == drawn))
-            for i in tied:
-                digits = [int(drawn[i]), *(int(w) for w in self.words(BITS // 64 - 1))]
-                exact = sum(d << (BITS - 64 * (j + 1)) for j, d in enumerate(digits))
-                outcome[i] = bisect.bisect_right(choice.edges, exact)
+        last = np.append(choice.first, 0)[outcome - 1]
+        for i in np.flatnonzero((outcome > 0) & (last == drawn)):
+            number, place = Uniform(int(drawn[i]), self), int(outcome[i])
+            while place and number.below(partial(rational_ball, choice.edges[place - 1])):
+                place -= 1
+            outcome[i] = place
         return outcome
 
     def below(self, k: int, size: int) -> Integers:
@@ -140,14 +150,16 @@ class Uniform:
 
     Parameters
     ----------
-    word : int
-        Its first 64 digits.
+    digits : int
+        The first of them.
     source : RandomSource
         Where further words come from.
+    size : int
+        How many are known.
     """
 
-    def __init__(self, word: int, source: RandomSource) -> None:
-        self._digits, self._size, self._source = word, 64, source
+    def __init__(self, digits: int, source: RandomSource, size: int = 64) -> None:
+        self._digits, self._size, self._source = digits, size, source
 
     def ball(self) -> arb:
         """The number, known to as many digits as the working precision has."""

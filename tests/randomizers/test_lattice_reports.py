@@ -3,11 +3,18 @@
 from fractions import Fraction
 
 import pytest
+from flint import arb, ctx
 
 import shuffledp as sd
 from enumerated import exponential, worst_delta
 from shuffledp.randomizers import two_levels
-from shuffledp.randomizers.levels import half_grown
+
+
+def half_grown(eps0):
+    """e^(eps0/2) to 400 bits."""
+    with ctx.workprec(400):
+        mantissa, exponent = (arb(eps0) / 2).exp().mid().man_exp()
+    return int(mantissa) * Fraction(2) ** int(exponent)
 
 
 def coarse(monkeypatch, bits=1):

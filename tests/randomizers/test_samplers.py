@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import arb
 
-import shuffledp as sd
 from randomizers.finite import FINITE, outputs
 from randomizers.sources import LEAST_P_VALUE, Script, fits
-from shuffledp.randomizers.levels import LENGTH, coin
 from shuffledp.randomness import SeededSource
 
 USERS = 50_000
@@ -41,31 +39,35 @@ def test_sampler_has_the_law(randomizer):
 # -------------------------------------------------------------------------------------- coins
 
 
-@pytest.mark.parametrize("digits", [b"\x80", b"\x00\x01", b"\xff\xff\xfe", b"\x4d\x00\x07"])
-def test_coins_by_enumeration(digits):
-    """Of all 256^m strings of bytes exactly the given number is true."""
-    wanted = int.from_bytes(digits, "big")
-    first = digits[0]
+class Bytes(Script):
+    """Words, of which each byte takes one."""
 
-    class Bytes(Script):
-        def octets(self, size):
-            return self.words(size).astype(np.uint8)
+    def octets(self, size):
+        return self.words(size).astype(np.uint8)
 
-    true = 0
-    for byte in range(256):
-        if byte != first or len(digits) == 1:
-            true += 256 ** (len(digits) - 1) * int(Bytes([byte]).coins(digits[:1], 1)[0])
-    assert true == first * 256 ** (len(digits) - 1)
-    if len(digits) > 1:
-        second = digits[1]
-        drawn = np.arange(256)
-        source = Bytes([first] * 256 + list(drawn) + [0] * 4)
-        found = source.coins(digits[:2], 256)
-        assert found.sum() == second
-        true += second * 256 ** (len(digits) - 2)
-    if len(digits) > 2:
-        true += digits[2]
-    assert true == wanted
+
+@pytest.mark.parametrize("p", [0, 1, 2**71, 77 * 2**64, 2**72 - 1, 77 * 2**64 + 5 * 2**32])
+def test_coins_of_dyadic_probabilities_by_enumeration(p):
+    """Of p/2^72: every byte, and words around the one that ties with it."""
+    first, second = divmod(p, 2**64)
+    drawn = Bytes([*range(256), second]).coins(lambda: arb(p) / 2**72, 256)
+    assert drawn.tolist() == [byte < first for byte in range(256)]
+    for word in {max(second - 1, 0), second, min(second + 1, 2**64 - 1)}:
+        assert Bytes([first, word]).coins(lambda: arb(p) / 2**72, 1).tolist() == [word < second]
+
+
+def test_ties_are_settled_by_further_digits():
+    """Of 1/3 = 0.555... to base 16: the third word decides."""
+    fives = 0x5555555555555555
+    for more in (fives - 1, fives + 1):
+        source = Bytes([0x55, fives, more])
+        assert source.coins(lambda: arb(1) / 3, 1).tolist() == [more < fives]
+        assert not source.left
+
+
+def test_a_probability_that_is_never_settled():
+    with pytest.raises(ValueError, match="not settled"):
+        SeededSource(1).coins(lambda: arb(1) / 2 + arb(0, 1e-300), 1)
 
 
 @pytest.mark.parametrize("k", [2, 3, 200, 256, 257, 60_000, 2**16, 100_000])
@@ -88,22 +90,3 @@ def test_uniform_by_enumeration(k):
     drawn = Bytes([*range(256), *[kept[0]] * (256 - len(kept))]).uniform(k, 256)
     counts = np.bincount(drawn[: len(kept)], minlength=k)
     assert (counts == 256 // k).all()
-
-
-# ------------------------------------------------------- where probabilities are rounded
-
-
-@pytest.mark.parametrize("eps0", [1e-3, 0.3, 2.0, 30.0, 50.0])
-def test_probabilities_are_rounded_towards_more_noise(eps0):
-    """To 1280 digits, from above: the noise is never less than the law's."""
-    precision, ctx.prec = ctx.prec, 1500
-    try:
-        unit = arb(2) ** (8 * LENGTH)
-        for share, exact in (
-            (sd.OUE(d=3, eps0=eps0)._flip(), 1 / (arb(eps0).exp() + 1)),
-            (sd.RAPPOR(d=3, eps0=eps0)._flip(), 1 / ((arb(eps0) / 2).exp() + 1)),
-        ):
-            rounded = arb(int.from_bytes(coin(share), "big")) / unit
-            assert exact <= rounded <= exact + 2 / unit
-    finally:
-        ctx.prec = precision

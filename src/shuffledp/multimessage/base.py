@@ -31,7 +31,7 @@ from shuffledp.mechanism.base import (
 from shuffledp.mechanism.parameters import Limit, Rule, limit_of, positive
 from shuffledp.randomizers.frequency import Support
 from shuffledp.randomizers.values import whole_values
-from shuffledp.randomness import RandomSource
+from shuffledp.randomness import Level, RandomSource
 from shuffledp.statements import say
 from shuffledp.statistics.counts import Step
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
@@ -224,8 +224,7 @@ class MultiMessage(Mechanism):
         """The data messages, then the blanket messages."""
         sent = self.blanket_total(len(values)) if len(values) else 0
         if self.rate_word < UNIT:
-            word = np.uint64(self.rate_word - 1)
-            sent = int(np.count_nonzero(source.words(sent) <= word))
+            sent = int(np.count_nonzero(source.coins(level(self.rate_word), sent)))
         data, blanket = self._data(values, source), self._blanket(sent, source)
         return np.concatenate([data, blanket.astype(data.dtype)])
 
@@ -344,6 +343,6 @@ def chance(high: Limit) -> Rule:
     return Rule(check, rule.limits, high)
 
 
-def digits(word: int) -> bytes:
-    """word/2^64 < 1 as digits to base 256, for ``RandomSource.coins``."""
-    return word.to_bytes(8, "big")
+def level(word: int) -> Level:
+    """word/2^64, for ``RandomSource.coins``."""
+    return lambda: arb(word) / UNIT

@@ -20,7 +20,7 @@ from shuffledp.multimessage.base import (
     Messages,
     MultiMessage,
     chance,
-    digits,
+    level,
     word_of,
 )
 from shuffledp.randomizers.frequency import histogram
@@ -91,7 +91,7 @@ class _Bits(Numbers):
         return [(none, one, p), (one, none, 1 - p)]
 
     def _blanket(self, count: int, source: RandomSource) -> Messages:
-        return source.coins(digits(word_of(self.p)), count).astype(np.uint8)
+        return source.coins(level(word_of(self.p)), count).astype(np.uint8)
 
     def aggregate(self, messages: ArrayLike) -> Aggregate:
         """How many are 1."""
@@ -246,7 +246,7 @@ class MixDUMP(Numbers):
 
     def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
         sent = values.astype(smallest_type(self.d))
-        other = source.coins(digits(word_of(self.f)), len(values))
+        other = source.coins(level(word_of(self.f)), len(values))
         drawn = source.below(self.d - 1, int(np.count_nonzero(other))).astype(sent.dtype)
         sent[other] = drawn + (drawn >= sent[other])
         return sent
@@ -365,7 +365,7 @@ class CheuZhilyaev(MultiMessage):
     def _blanket(self, count: int, source: RandomSource) -> Messages:
         width = -(-self.d // 8)
         messages = np.empty((count, width), dtype=np.uint8)
-        flips = digits(word_of(self.f))
+        flips = level(word_of(self.f))
         for part in blocks(count, self.d):
             size = part.stop - part.start
             bits = source.coins(flips, size * self.d).reshape(size, self.d)

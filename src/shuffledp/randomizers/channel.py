@@ -24,7 +24,7 @@ from shuffledp.mechanism.parameters import Rule, Switch
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted, histogram
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
-from shuffledp.randomness import Choice, RandomSource, choice
+from shuffledp.randomness import Choice, RandomSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 from shuffledp.theorems import ALL_PAIRS, ALL_TRIPLES
 from shuffledp.values.work import Beside
@@ -261,7 +261,7 @@ class Channel(Randomizer):
             part = reports[users]
             for x, places in zip(inputs.tolist(), np.split(order, starts[1:]), strict=True):
                 if x not in choices:
-                    choices[x] = choice([_whole(entry) for entry in self.matrix[x]])
+                    choices[x] = Choice([_whole(entry) for entry in self.matrix[x]])
                 part[places] = source.choose(choices[x], len(places))
         return reports
 

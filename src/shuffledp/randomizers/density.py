@@ -22,7 +22,7 @@ from shuffledp.randomizers.base import Input, Reports
 from shuffledp.randomizers.means import Floats, OnInterval
 from shuffledp.randomizers.noise import to_lattice
 from shuffledp.randomizers.values import real_values
-from shuffledp.randomness import Choice, RandomSource, choice
+from shuffledp.randomness import Choice, RandomSource
 from shuffledp.theorems import ALL_PAIRS
 from shuffledp.values.work import Answers, Beside
 
@@ -212,7 +212,7 @@ class Density(OnInterval, listed=False):
         table = self.table(_BITS)
         with ctx.workprec(_BITS):
             rows = [[table.mass(p, i) for p in table.pieces] for i in range(self.points)]
-            return [choice([_units(mass) for mass in row]) for row in rows]
+            return [Choice([_units(mass) for mass in row]) for row in rows]
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         choices = _FOUND.of(self).answer("choices", self._choices)

@@ -25,7 +25,6 @@ from shuffledp.randomizers.frequency import (
     UniformOrOwn,
     independent_hits,
 )
-from shuffledp.randomizers.levels import coin, grown, half_grown
 from shuffledp.randomizers.values import bit_counts, blocks, packed_reports, smallest_type
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import HASHED_PAIRS, Theorem
@@ -67,19 +66,11 @@ class _Unary(BitVectors, AlikeItems):
 
     mirrored: ClassVar[bool]
 
-    @abstractmethod
-    def _flip(self) -> Fraction:
-        """Probability that the bit of an item not held is set, to 420 places."""
-
-    @abstractmethod
-    def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
-        """The bits of the items held, given the noise at their places."""
-
     @property
     def sizes(self) -> Sizes:
         """Outputs by the law of the noise bits: an item's is set with q, two items' with q^2."""
-        q = self._flip()
-        return Sizes(Fraction(1), q, q * q)
+        q, _ = self._rates()
+        return Sizes(1, q, q * q)
 
     @abstractmethod
     def _rates(self) -> tuple[arb, arb]:
@@ -107,13 +98,12 @@ class _Unary(BitVectors, AlikeItems):
         return self._rates()[0] ** self.d
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        digits = coin(self._flip())
         reports = np.empty((len(values), -(-self.d // 8)), dtype=np.uint8)
         for users in blocks(len(values), self.d):
             count = users.stop - users.start
-            bits = source.coins(digits, count * self.d)
+            bits = source.coins(lambda: self._rates()[0], count * self.d)
             own = np.arange(count) * self.d + values[users]
-            bits[own] = self._own(bits[own], source)
+            bits[own] = source.coins(lambda: self._rates()[1], count)
             reports[users] = np.packbits(bits.reshape(count, self.d), axis=1)
         return reports
 
@@ -144,13 +134,6 @@ class RAPPOR(_Unary):
     mirrored: ClassVar[bool] = True
     d: Domain
     eps0: LocalEpsilon
-
-    def _flip(self) -> Fraction:
-        return 1 / (half_grown(self.eps0) + 1)
-
-    def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
-        del source
-        return ~noise
 
     def _rates(self) -> tuple[arb, arb]:
         """Each bit flipped with probability 1/(e^(eps0/2) + 1)."""
@@ -185,12 +168,6 @@ class OUE(_Unary):
     mirrored: ClassVar[bool] = False
     d: Domain
     eps0: LocalEpsilon
-
-    def _flip(self) -> Fraction:
-        return 1 / (grown(self.eps0) + 1)
-
-    def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
-        return source.coins(b"\x80", len(noise))
 
     def _rates(self) -> tuple[arb, arb]:
         """A 1 is sent as a fair coin, a 0 as 1 with probability 1/(e^eps0 + 1)."""

@@ -8,7 +8,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,12 +15,11 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.balls import arb, nmod_mat
+from shuffledp.arithmetic.balls import arb, ctx, nmod_mat
 from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers.base import Randomizer, Reports
-from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.values import (
     blocks,
     row_reports,
@@ -35,6 +33,10 @@ from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 from shuffledp.theorems import SYMMETRIC_PAIRS, Theorem
 
 Floats = npt.NDArray[np.floating[Any]]
+# A probability, or a number of outputs in any unit.
+Rate = int | Fraction | arb
+# Bits at which rates are evaluated: what is subtracted from 1 is e^-300 or more.
+_BITS = 1024
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class Support:
     gap: float
 
     @classmethod
-    def of(cls, own: Fraction, other: Fraction, gap: Fraction) -> Support:
-        """The floats next to exact rates."""
+    def of(cls, own: Rate, other: Rate, gap: Rate) -> Support:
+        """The floats next to exact rates, or to the middles of balls."""
         return cls(*map(float, (own, 1 - own, other, 1 - other, gap)))
 
     def law(self, counts: Floats, n: int) -> Counts:
@@ -82,7 +84,7 @@ class FrequencyRandomizer(Randomizer):
     frequency f, and its variance over the randomizers' coins is 1/n times
     [f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, whatever the other users hold.
 
-    Items are 0 .. items-1. Subclasses give ``support``, ``message_bits``, ``_sample``,
+    Items are 0 .. items-1. Subclasses give ``rates``, ``message_bits``, ``_sample``,
     ``_checked_reports`` and ``_supporters``.
     """
 
@@ -124,10 +126,15 @@ class FrequencyRandomizer(Randomizer):
         chosen = None if items is None else whole_values(items, self.items, name="items")
         return Aggregate(len(checked), self._supporters(checked, chosen).astype(np.float64))
 
-    @property
     @abstractmethod
+    def rates(self) -> tuple[Rate, Rate, Rate]:
+        """p*, q* and p* - q*, at the working precision."""
+
+    @property
     def support(self) -> Support:
         """p* and q*."""
+        with ctx.workprec(_BITS):
+            return Support.of(*self.rates())
 
     def estimate(self, data: Reports | Aggregate) -> FrequencyEstimate:
         """Frequencies (C/n - q*)/(p* - q*), with standard errors at the estimated frequencies.
@@ -171,7 +178,7 @@ class UniformOrOwn(FrequencyRandomizer):
 
     @property
     @abstractmethod
-    def uniform_share(self) -> Fraction:
+    def uniform_share(self) -> arb:
         """Probability that a report is drawn uniformly, whatever the value."""
 
     @abstractmethod
@@ -190,13 +197,12 @@ class UniformOrOwn(FrequencyRandomizer):
         return source.uniform(self.letters, count * self.word).reshape(count, self.word)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        """Uniform reports with probability ``uniform_share``, rounded up, else the value's own."""
-        digits = coin(self.uniform_share)
+        """Uniform reports with probability ``uniform_share``, else the value's own."""
         shape = (len(values),) if self.word is None else (len(values), self.word)
         reports = np.empty(shape, dtype=smallest_type(self.letters))
         for users in blocks(len(values), self.word or 1):
             part, own = reports[users], values[users]
-            uniform = source.coins(digits, len(part))
+            uniform = source.coins(lambda: self.uniform_share, len(part))
             part[uniform] = self._uniform_reports(int(np.count_nonzero(uniform)), source)
             part[~uniform] = self._own_reports(own[~uniform], source)
         return reports
@@ -208,46 +214,41 @@ class UniformOrOwn(FrequencyRandomizer):
         return row_reports(reports, self.word, self.letters)
 
 
-# A number of outputs, in any unit.
-Count = int | Fraction | arb
-
-
 class Sizes(NamedTuple):
     """How many outputs a mechanism has, in any unit.
 
     Attributes
     ----------
-    outputs : int or Fraction
+    outputs : int, Fraction or arb
         m: all of them.
-    hit : int or Fraction
+    hit : int, Fraction or arb
         h: those that hit an input.
-    both : int or Fraction or None
+    both : int, Fraction, arb or None
         c: those that hit both of two inputs; None where that depends on the inputs.
     """
 
-    outputs: int | Fraction
-    hit: int | Fraction
-    both: int | Fraction | None
+    outputs: Rate
+    hit: Rate
+    both: Rate | None
 
 
-@lru_cache(maxsize=256)
-def exact_rates(sizes: Sizes, eps0: float) -> tuple[Fraction, Fraction, Fraction]:
+def hit_rates(sizes: Sizes, eps0: float) -> tuple[arb, arb, arb]:
     """p*, q* and p* - q*: h E/Z, (c E + h - c)/Z and (h - c) (E - 1)/Z, E = e^eps0."""
-    grow, (outputs, hit, both) = grown(eps0), sizes
-    both = both or 0
-    total = outputs + hit * (grow - 1)
-    gap = (hit - both) * (grow - 1) / total
-    return hit * grow / total, (both * (grow - 1) + hit) / total, gap
+    outputs, hit, both = (_ball(size or 0) for size in sizes)
+    grow, gain = arb(eps0).exp(), arb(eps0).expm1()
+    total = outputs + hit * gain
+    return hit * grow / total, (both * gain + hit) / total, (hit - both) * gain / total
 
 
 def least_spread(choices: Iterable[int], sizes_of: Callable[[int], Sizes], eps0: float) -> int:
     """The choice with the least variance at frequency 0, q*(1 - q*)/(p* - q*)^2."""
 
-    def spread(choice: int) -> Fraction:
-        _, other, gap = exact_rates(sizes_of(choice), eps0)
-        return other * (1 - other) / gap**2
+    def spread(choice: int) -> float:
+        _, other, gap = hit_rates(sizes_of(choice), eps0)
+        return float(other * (1 - other) / (gap * gap))
 
-    return min(choices, key=lambda choice: (spread(choice), choice))
+    with ctx.workprec(_BITS):
+        return min(choices, key=lambda choice: (spread(choice), choice))
 
 
 class HitOrMiss(FrequencyRandomizer):
@@ -269,26 +270,24 @@ class HitOrMiss(FrequencyRandomizer):
         """m, h and c: outputs in all, those that hit an input, those that hit both of two."""
 
     @abstractmethod
-    def hit_counts(self, inputs: Sequence[int]) -> Mapping[tuple[bool, ...], Count]:
+    def hit_counts(self, inputs: Sequence[int]) -> Mapping[tuple[bool, ...], Rate]:
         """How many outputs hit exactly which of these different inputs."""
 
-    def hit_by_all(self) -> Count:
+    def hit_by_all(self) -> Rate:
         """How many outputs hit the whole domain."""
         return 0
 
     @property
     def letters(self) -> int:
         """m, where outputs are counted one by one."""
-        return int(self.sizes.outputs)
+        return int(self.sizes.outputs)  # type: ignore[arg-type]
 
     @property
-    def uniform_share(self) -> Fraction:
+    def uniform_share(self) -> arb:
         """m/Z."""
-        outputs, hit, _ = self.sizes
-        return outputs / (outputs + hit * (grown(self.eps0) - 1))
+        return _ball(self.sizes.outputs) / self._normaliser()
 
-    @property
-    def support(self) -> Support:
+    def rates(self) -> tuple[arb, arb, arb]:
         """p* = h e^eps0/Z, q* = (c e^eps0 + h - c)/Z.
 
         Raises
@@ -301,12 +300,12 @@ class HitOrMiss(FrequencyRandomizer):
                 f"{self.name}: inputs favour different numbers of outputs in common, and "
                 "frequencies have no estimator by counts of their own outputs"
             )
-        return Support.of(*exact_rates(self.sizes, self.eps0))
+        return hit_rates(self.sizes, self.eps0)
 
     def _normaliser(self) -> arb:
         """Z."""
         outputs, hit, _ = self.sizes
-        return _ball(hit) * arb(self.eps0).exp() + _ball(outputs - hit)
+        return _ball(hit) * arb(self.eps0).exp() + _ball(outputs - hit)  # type: ignore[operator]
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
         """Outputs by which of the inputs they hit."""
@@ -336,7 +335,7 @@ class HitOrMiss(FrequencyRandomizer):
         return law
 
 
-def _ball(count: Count) -> arb:
+def _ball(count: Rate) -> arb:
     return count if isinstance(count, arb) else rational_ball(Fraction(count))
 
 

@@ -16,7 +16,6 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted
-from shuffledp.randomizers.levels import place
 from shuffledp.randomizers.values import real_values
 from shuffledp.statistics.estimates import Aggregate, Law, MeanEstimate
 from shuffledp.theorems import END_POINTS, LEAST_OVERLAP, Theorem
@@ -26,6 +25,11 @@ Floats = npt.NDArray[np.floating[Any]]
 
 # The reports' squares tell of the values' where they vary with them by more than rounding does.
 _KNOWN = 1e-9
+
+
+def place(x: float, low: float, high: float) -> Fraction:
+    """The place of x in [low, high], from 0 to 1, exactly."""
+    return (Fraction(x) - Fraction(low)) / (Fraction(high) - Fraction(low))
 
 
 class MeanRandomizer(Randomizer):

@@ -20,12 +20,10 @@ from shuffledp.mechanism.parameters import LocalEpsilon, Switch, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.frequency import (
     SETS,
-    Support,
     UniformOrOwn,
     histogram,
     occurrences,
 )
-from shuffledp.randomizers.levels import grown
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.estimates import MeanEstimate
 from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP
@@ -87,20 +85,19 @@ class PCKVGRR(UniformOrOwn):
         return self.symbols
 
     @property
-    def uniform_share(self) -> Fraction:
+    def uniform_share(self) -> arb:
         """2D/Z."""
         return self.symbols / self._total
 
     @property
-    def _total(self) -> Fraction:
+    def _total(self) -> arb:
         """Z = s (e^eps0 - 1) + 2D."""
-        return self.s * (grown(self.eps0) - 1) + self.symbols
+        return self.s * arb(self.eps0).expm1() + self.symbols
 
-    @property
-    def support(self) -> Support:
+    def rates(self) -> tuple[arb, arb, arb]:
         """p* = (e^eps0 + 1)/Z, q* = 2/Z: of a key, with either sign."""
-        grow, total = grown(self.eps0), self._total
-        return Support.of((grow + 1) / total, 2 / total, (grow - 1) / total)
+        gain, total = arb(self.eps0).expm1(), self._total
+        return (gain + 2) / total, 2 / total, gain / total
 
     def value_variance(self, *, frequency: float, value: float = 0.0) -> float:
         """Per-user variance of what ``estimate_values`` gives for a key.
@@ -119,9 +116,9 @@ class PCKVGRR(UniformOrOwn):
 
     def _value_variances(self) -> tuple[float, float]:
         """Of holders at value 0, and of others: the key's probability by the gap squared."""
-        grow, total = grown(self.eps0), self._total
-        scale = total / (grow - 1) ** 2
-        return float((grow + 1) * scale), float(2 * scale)
+        gain = arb(self.eps0).expm1()
+        scale = self._total / (gain * gain)
+        return float((gain + 2) * scale), float(2 * scale)
 
     # ----------------------------------------------------------------------------- running it
 
@@ -204,7 +201,7 @@ class PCKVGRR(UniformOrOwn):
         With padding who has nothing holds s dummy keys with value 0.
         """
         check_inputs(inputs, 3)
-        total = self._total_ball
+        total = self._total
         parts: list[tuple[arb, Favours]] = []
         for start, end in self._runs:
             held = self._held(start)
@@ -214,11 +211,6 @@ class PCKVGRR(UniformOrOwn):
             half = tuple(Fraction(int(x == 2), 2) for x in inputs)
             parts.append((2 * self.s / total, half))
         return two_levels(parts, arb(self.eps0))
-
-    @property
-    def _total_ball(self) -> arb:
-        """Z = s (E - 1) + 2D."""
-        return self.s * arb(self.eps0).expm1() + self.symbols
 
     def others(self) -> Others:
         """The labels' laws by corners of what three inputs may share."""
@@ -251,7 +243,7 @@ class PCKVGRR(UniformOrOwn):
             if key in seen:
                 continue
             seen.add(key)
-            bases = ((hits, rational_ball(count) / self._total_ball) for hits, count in key)
+            bases = ((hits, rational_ball(count) / self._total) for hits, count in key)
             yield [three(base * grown if hit else base for hit in hits) for hits, base in bases]
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:

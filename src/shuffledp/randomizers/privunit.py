@@ -20,7 +20,6 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.parameters import LocalEpsilon, number, whole
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import RefusedRows, blocks
 from shuffledp.randomizers.vectors import vector_reports
@@ -138,17 +137,17 @@ class PrivUnit(MeanRandomizer):
         return rows / lengths[:, None]
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        # Rounded up: the realised eps0 is a hair smaller.
-        c = Fraction(self.c)
-        off = (1 - c) / (grown(self.eps0) * c + 1 - c)
-        digits = coin(off)
         reports = np.empty_like(values)
         for users in blocks(len(values), self.d):
             x = values[users]
-            away = source.coins(digits, len(x))
+            away = source.coins(self._off, len(x))
             first = self._first_coordinate(away, source)
             reports[users] = np.round(_around(x, first, source) * _LATTICE) / _LATTICE
         return reports
+
+    def _off(self) -> arb:
+        """P(off the cap) = (1 - c)/Z."""
+        return (1 - arb(self.c)) / (arb(self.c) * arb(self.eps0).expm1() + 1)
 
     def _first_coordinate(self, away: np.ndarray, source: RandomSource) -> Floats:
         """(1 - U_1)/2 given the side of the cap's edge, by inverting its law Beta(a, a)."""

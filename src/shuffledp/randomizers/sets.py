@@ -30,12 +30,9 @@ from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.encodings import RAPPOR, BitVectors
 from shuffledp.randomizers.frequency import (
     SETS,
-    Support,
     UniformOrOwn,
-    exact_rates,
     independent_hits,
 )
-from shuffledp.randomizers.levels import grown
 from shuffledp.randomizers.values import blocks, item_sets
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import ENVELOPE, FEWEST_SHARED, OVERLAP_TRIPLES
@@ -122,9 +119,9 @@ class Wheel(UniformOrOwn):
         return Fraction(self.s * self.arc, CIRCLE)
 
     @property
-    def _total(self) -> Fraction:
+    def _total(self) -> arb:
         """Z = s p e^eps0 + 1 - s p."""
-        return 1 + self._covered * (grown(self.eps0) - 1)
+        return rational_ball(self._covered) * arb(self.eps0).expm1() + 1
 
     @property
     def letters(self) -> int:
@@ -137,15 +134,15 @@ class Wheel(UniformOrOwn):
         return 3 * self.s + 1
 
     @property
-    def uniform_share(self) -> Fraction:
+    def uniform_share(self) -> arb:
         """1/Z."""
         return 1 / self._total
 
-    @property
-    def support(self) -> Support:
+    def rates(self) -> tuple[arb, arb, arb]:
         """p* = p e^eps0/Z, q* = p, exactly: an item's arc is on C or independent of it."""
-        p, total, grow = Fraction(self.arc, CIRCLE), self._total, grown(self.eps0)
-        return Support.of(p * grow / total, p, p * (grow - 1) * (1 - self._covered) / total)
+        p, rest = arb(self.arc) / CIRCLE, rational_ball(1 - self._covered)
+        own = p * arb(self.eps0).exp() / self._total
+        return own, p, p * arb(self.eps0).expm1() * rest / self._total
 
     # ----------------------------------------------------------------------------- running it
 
@@ -205,7 +202,7 @@ class Wheel(UniformOrOwn):
         probability q E/Z, q = 1 - (1 - p)^s, on the others', all independent, with probability q.
         """
         eps0, covered = arb(self.eps0), self._covered
-        total = rational_ball(covered) * eps0.expm1() + 1
+        total = self._total
         # The envelope is no input's law: with the input of all others there is none.
         if len(inputs) == len(_ENVELOPE) and all(x in _ENVELOPE for x in inputs):
             return two_levels(_hit_parts(covered, total, inputs), eps0)
@@ -316,11 +313,10 @@ class SamplingRAPPOR(BitVectors):
         """-log of 1/(w + 1), the probability of a noise bit."""
         return 0.5 * self.eps0 + math.log1p(math.exp(-0.5 * self.eps0))
 
-    @property
-    def support(self) -> Support:
+    def rates(self) -> tuple[arb, arb, arb]:
         """p* = (p + (s - 1) q)/s and q* = q, RAPPOR's own being p and q."""
-        _, other, gap = exact_rates(self._rappor.sizes, self.eps0)
-        return Support.of(other + gap / self.s, other, gap / self.s)
+        _, other, gap = self._rappor.rates()
+        return other + gap / self.s, other, gap / self.s
 
     # ----------------------------------------------------------------------------- running it
 

@@ -18,7 +18,6 @@ from shuffledp.ball.record import Bits, Masses, Others, bits_between, three
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.parameters import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import Reports
-from shuffledp.randomizers.levels import coin, grown, half_grown
 from shuffledp.randomizers.means import Floats, IntervalMean
 from shuffledp.randomizers.noise import to_lattice
 from shuffledp.randomizers.values import real_values, whole_reports
@@ -26,8 +25,6 @@ from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import hoeffding_ends
 from shuffledp.statistics.estimates import Aggregate
 from shuffledp.theorems import CORNER_TRIPLES, MIXED_TRIPLES
-
-_HALF = b"\x80"
 
 
 @dataclass(frozen=True)
@@ -152,13 +149,13 @@ def mixed(mechanism: IntervalMean) -> Others:
 
 
 def bits(places: Floats, eps0: float, source: RandomSource) -> np.ndarray:
-    """A fair coin with probability 2/(e^eps0 + 1), rounded up; else the place rounded to 0 or 1.
+    """A fair coin with probability 2/(e^eps0 + 1), else the place rounded to 0 or 1.
 
     The rounding is unbiased, and exact in the ends; whatever it does is done before the noise.
     """
-    fair = source.coins(coin(2 / (grown(eps0) + 1)), len(places))
+    fair = source.coins(lambda: 2 / (arb(eps0).exp() + 1), len(places))
     rounded = source.unit(len(places)) < places
-    coins = source.coins(_HALF, len(places))
+    coins = source.coins(lambda: arb(0.5), len(places))
     return np.where(fair, coins, rounded).astype(np.uint8)
 
 
@@ -305,20 +302,21 @@ def corner_labels(eps0: arb, rest: arb) -> Iterator[list[Masses]]:
 
 def lattice(eps0: float) -> tuple[int, int]:
     """Steps W of the inputs and U of the favoured interval: 1 <= W/U <= w, W < 2^53, U <= 2^30."""
-    w = half_grown(eps0)
-    bits = max(0, min(_FINEST, 52 - math.floor(w).bit_length()))
-    steps = math.floor(w * 2**bits * (1 - Fraction(1, 2**80)))
-    return max(2**bits, min(steps, 2**53 - 1)), 2**bits
+    with ctx.workprec(_ORDER):
+        w = (arb(eps0) / 2).exp()
+        bits = max(0, min(_FINEST, 52 - math.frexp(float(w))[1]))
+        steps = (w * 2**bits).min(arb(2**53 - 1)).lower().floor().unique_fmpz()
+    return max(2**bits, int(steps or 0)), 2**bits
 
 
 def spread(places: Floats, eps0: float, source: RandomSource) -> Floats:
-    """Outputs on [-C, C]: a cell of W + U with probability 1/w, rounded up, else one of U near.
+    """Outputs on [-C, C]: a cell of W + U with probability 1/w, else one of U near.
 
     Values are rounded to one of 0 .. W at random, without bias; all draws are of whole numbers.
     """
     steps, favoured = lattice(eps0)
     size = len(places)
-    anywhere = source.coins(coin(1 / half_grown(eps0)), size)
+    anywhere = source.coins(lambda: 1 / (arb(eps0) / 2).exp(), size)
     start = to_lattice(places, steps, source)
     cells = np.where(
         anywhere, source.below(steps + favoured, size), start + source.below(favoured, size)
@@ -426,7 +424,7 @@ class Hybrid(IntervalMean):
         one = 2.0 * bits(places, self.eps0, source) - 1.0
         found = one / math.tanh(0.5 * self.eps0)
         if self.share > 0.0:
-            other = source.coins(coin(1 / half_grown(self.eps0)), len(places))
+            other = source.coins(lambda: 1 / (arb(self.eps0) / 2).exp(), len(places))
             found = np.where(other, found, spread(places, self.eps0, source))
         return self.middle + self.half * found
 
