@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
-from shuffledp.ball.outputs import Law, OutputClass, rational_ball
+from shuffledp.ball.outputs import Law, rational_ball
 from shuffledp.bounds.continuous import CellPair, Cells, FixedSource, LineSource
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair, Laws
@@ -35,7 +35,6 @@ __all__ = [
     "dataset_pair",
     "has_classes",
     "is_continuous",
-    "merged_dataset_pair",
     "message_pair",
     "midpoints",
 ]
@@ -260,50 +259,6 @@ def _class_pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int) -> La
     except NotCertified:
         return None
     return pair
-
-
-def _cells_as_law(randomizer: Randomizer, inputs: tuple[Input, ...], log_cut: float) -> Law:
-    """Cells of a continuous output as outputs: what is seen of them after post-processing."""
-    del log_cut
-    made = cells_of(randomizer, inputs)
-    found = [OutputClass(arb(0), (cell.p, cell.q, cell.mass)) for cell in made.cells]
-    gone = [x.upper() / 2 for x in (made.p, made.q)]
-    if any(not x.is_zero() for x in gone):
-        lost = tuple(arb(x, x) for x in (*gone, arb(1) / 2))
-        found.append(OutputClass(arb(0), lost, beyond=True))
-    return found
-
-
-def merged_dataset_pair(
-    randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int
-) -> LawPair:
-    """The data sets' messages seen as counts of three classes of outputs (Wang et al. 2024, 5.1).
-
-    Outputs likelier under x0, likelier under x1, and equally likely: post-processing, so a lower
-    end of that of ``dataset_pair``. A class whose order is not clear at the working precision is
-    counted as equally likely, which is another post-processing.
-
-    Parameters
-    ----------
-    randomizer, x0, x1, x2, n
-        As for ``dataset_pair``.
-    """
-    inputs = (x0, x1, x2)
-    whole = _class_pair(randomizer, inputs, n)
-    if whole is None:
-        cells = Laws(partial(_cells_as_law, randomizer, inputs))
-        whole = LawPair((randomizer, repr(inputs)), n, cells, "input")
-    return LawPair(("merged", whole.name), n, Laws(partial(_merged, whole)), "input")
-
-
-def _merged(whole: LawPair, log_cut: float) -> Law:
-    sums: dict[int, list[arb]] = {}
-    for c in whole.classes(log_cut):
-        p, q = c.probability[:2]
-        side = 0 if c.beyond else 1 if p > q else -1 if p < q else 0
-        before = sums.setdefault(side, [arb(0)] * 3)
-        sums[side] = [x + y for x, y in zip(before, c.probability, strict=True)]
-    return [OutputClass(arb(0), tuple(row)) for row in sums.values()]
 
 
 # ------------------------------------------------------------------- multi-message protocols

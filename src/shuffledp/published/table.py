@@ -6,11 +6,15 @@ import copyreg
 import functools
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.outputs import Law, OutputClass
 from shuffledp.bound import Theorem
 from shuffledp.bounds.continuous import CellPair
+from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.bounds.variation_ratio import published_pair, published_reason
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import (
@@ -18,7 +22,6 @@ from shuffledp.laws.pairs import (
     Pair,
     blanket_mass,
     blanket_pair,
-    merged_dataset_pair,
     midpoints,
 )
 from shuffledp.laws.sources import (
@@ -53,6 +56,8 @@ _MEMORY = "not certified: the formula's constants are from memory of the paper"
 # Relative widths of eps of pairs' curves: of cells a hundred times narrower ones take ten times as
 # long.
 _OF_CLASSES, _OF_CELLS = 1e-6, 5e-5
+# Relative difference of two probabilities that rounding makes.
+_EQUAL = 1e-12
 # Shares of delta/n that delta0 may have in Theorem 3.8.
 _SHARES = tuple(10.0**-k for k in range(1, 9))
 
@@ -227,9 +232,22 @@ def _one_dataset(key: str, source: Source, n: int) -> Curve:
 
 def _merged_dataset(key: str, source: Source, n: int) -> Curve:
     randomizer = one_randomizer(source, key, lacks="dataset of its own")
-    found = [merged_dataset_pair(randomizer, *triple, n=n) for triple in randomizer.datasets()]
-    pairs = [pair for one in found for pair, _ in both_ways(one, {})]
+    pairs = []
+    for triple in randomizer.datasets():
+        laws, name = Laws(functools.partial(_merged, randomizer, triple)), repr(triple)
+        found = LawPair(("merged", randomizer, name), n, laws, "input")
+        pairs += [pair for pair, _ in both_ways(found, {})]
     return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
+
+
+def _merged(randomizer: Randomizer, triple: tuple[Any, Any, Any], log_cut: float) -> Law:
+    """Outputs likelier under x0, those likelier under x1, and those equally likely."""
+    del log_cut
+    law = midpoints(randomizer, triple)
+    more, less = law.first - law.second, _EQUAL * (law.first + law.second)
+    sides = more > less, more < -less, abs(more) <= less
+    masses = [[law.first[side], law.second[side], law.reference[side]] for side in sides]
+    return [OutputClass(arb(0), tuple(arb(float(one.sum())) for one in row)) for row in masses]
 
 
 # --------------------------------------------------------------------------- limits of the blanket
