@@ -8,7 +8,6 @@ Laplace divided by the probability of the interval, which depends on the input.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,10 +34,9 @@ from shuffledp.mechanism.parameters import (
     number,
     positive,
 )
-from shuffledp.neighbours import REPLACEMENT, Relation, within
 from shuffledp.randomizers.base import Input, Reports
 from shuffledp.randomizers.interval_noise import Laplace
-from shuffledp.randomizers.means import Floats, OnInterval
+from shuffledp.randomizers.means import Floats, Metric, OnInterval
 from shuffledp.randomizers.noise import (
     ERROR,
     Bools,
@@ -302,7 +300,7 @@ ENVELOPE_INPUTS = ((0,), (1,))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class MetricLaplace(IntervalNoise):
+class MetricLaplace(Metric, IntervalNoise):
     """Laplace noise of a given scale added to a value in [low, high]; neighbours differ by little.
 
     f_x(y) = e^{-|y - x|/scale}/(2 scale), so that f_x <= e^{|x - x'|/scale} f_x': metric (geo-)
@@ -367,19 +365,14 @@ class MetricLaplace(IntervalNoise):
         return scales_between(self.low, self.high, self.scale)
 
     @property
-    def reach(self) -> float:
-        """The distance, as a number."""
-        return self.high - self.low if self.distance is None else self.distance
-
-    def local_epsilon(self, delta: float) -> float:
-        """(distance + step)/scale, rounded up: of one report alone, for neighbours."""
-        del delta
-        return min(self.eps0, self.separation * self.eps0 * (1.0 + 4 * U))
+    def widest(self) -> float:
+        """high - low."""
+        return self.high - self.low
 
     @property
-    def local_rho(self) -> float:
-        """By the pure guarantee of neighbours."""
-        return 0.5 * self.local_epsilon(0.5) ** 2 * (1.0 + 8 * U)
+    def apart(self) -> float:
+        """(distance + step)/scale."""
+        return self.separation * self.eps0 * (1.0 + 4 * U)
 
     @property
     def separation(self) -> float:
@@ -395,15 +388,6 @@ class MetricLaplace(IntervalNoise):
         """The lattice has 2^bits steps from low to high, which it is at least Laplace's own."""
         wanted = bits_for((self.high - self.low) / self.reach, _FINER)
         return max(super().bits, min(wanted, _FINEST))
-
-    def at(self, distance: float) -> MetricLaplace:
-        """The same mechanism for neighbours at most this far apart."""
-        return dataclasses.replace(self, distance=distance)
-
-    @property
-    def relation(self) -> Relation:
-        """One value moved by at most the distance, if that is not all of the interval."""
-        return REPLACEMENT if self.reach >= self.high - self.low else within(self.reach)
 
     def unrestricted(self) -> Laplace:
         """Laplace's own: any two values of the interval."""

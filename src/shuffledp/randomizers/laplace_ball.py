@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp import _special as special
@@ -22,9 +20,8 @@ from shuffledp.bounds.continuous import Cells
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner
 from shuffledp.mechanism.parameters import follows, number, positive, whole
-from shuffledp.neighbours import REPLACEMENT, Relation, within
 from shuffledp.randomizers.base import Input, Reports
-from shuffledp.randomizers.means import Floats, MeanRandomizer
+from shuffledp.randomizers.means import Floats, Metric
 from shuffledp.randomizers.noise import (
     MILLS,
     Bools,
@@ -36,11 +33,7 @@ from shuffledp.randomizers.noise import (
     to_lattice,
 )
 from shuffledp.randomizers.values import blocks
-from shuffledp.randomizers.vectors import (
-    grown_radius,
-    vector_reports,
-    vector_values,
-)
+from shuffledp.randomizers.vectors import InBall
 from shuffledp.randomness import RandomSource, Uniform, Words
 from shuffledp.theorems import METRIC_LABELS
 
@@ -57,7 +50,7 @@ _FEWEST, _FINE, _MOST = 512, 8.0, 8
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class LaplaceBall(MeanRandomizer):
+class LaplaceBall(Metric, InBall):
     """Noise with density proportional to e^{-|z|/scale} for vectors of length at most radius.
 
     f_x <= e^{|x - x'|/scale} f_x', |.| the Euclidean length: metric privacy of 1/scale for each
@@ -92,7 +85,7 @@ class LaplaceBall(MeanRandomizer):
     the distance of the law are larger by the lattice's step.
     """
 
-    task: ClassVar[str] = "Means of vectors"
+    moved: ClassVar[str] = "vector"
     in_files: ClassVar[bool] = False
     name: ClassVar[str] = "laplace-ball"
     summary: ClassVar[str] = "Laplace noise for vectors in a ball, neighbours at a distance"
@@ -116,35 +109,10 @@ class LaplaceBall(MeanRandomizer):
         """2 radius/scale, of the ball with its margin: any two vectors, neighbours or not."""
         return 2.0 * self.grown / self.scale * (1.0 + 8 * U)
 
-    def local_epsilon(self, delta: float) -> float:
-        """Of one report alone, for neighbours: distance/scale, rounded up."""
-        del delta
-        return min(self.eps0, self.separation * (1.0 + 8 * U))
-
     @property
-    def local_rho(self) -> float:
-        """By the pure guarantee of neighbours."""
-        return 0.5 * self.local_epsilon(0.5) ** 2 * (1.0 + 8 * U)
-
-    def at(self, distance: float) -> LaplaceBall:
-        """The same mechanism for neighbours at most this far apart."""
-        return dataclasses.replace(self, distance=distance)
-
-    @property
-    def relation(self) -> Relation:
-        """One vector moved by at most the distance, if that is not all of the ball."""
-        if self.reach >= 2.0 * self.radius:
-            return REPLACEMENT
-        return within(self.reach, of="vector")
-
-    def unrestricted(self) -> LaplaceBall:
-        """Any two vectors of the ball."""
-        return self.at(2.0 * self.radius)
-
-    @property
-    def reach(self) -> float:
-        """The distance, as a number."""
-        return 2.0 * self.radius if self.distance is None else self.distance
+    def widest(self) -> float:
+        """The diameter."""
+        return 2.0 * self.radius
 
     @property
     def steps(self) -> float:
@@ -152,14 +120,14 @@ class LaplaceBall(MeanRandomizer):
         return 2.0 ** math.ceil(math.log2(_FINER * max(1.0, self.radius / self.scale)))
 
     @property
-    def grown(self) -> float:
-        """Radius of the ball that holds all rounded values."""
-        return grown_radius(self, self.steps)
-
-    @property
     def separation(self) -> float:
         """Largest distance of neighbours after rounding to the lattice, in scales."""
         return (self.reach + 2.0 * (self.grown - self.radius)) / self.scale
+
+    @property
+    def apart(self) -> float:
+        """``separation``, rounded up."""
+        return self.separation * (1.0 + 8 * U)
 
     def worst_pairs(self) -> WorstPairs:
         """The labels; exchanged, they are the other direction."""
@@ -241,14 +209,6 @@ class LaplaceBall(MeanRandomizer):
         del frequency
         return (self.d + 1.0) * self.scale**2
 
-    @property
-    def message_bits(self) -> float:
-        """64 d: a float for each coordinate."""
-        return 64.0 * self.d
-
-    def _checked(self, values: ArrayLike) -> np.ndarray:
-        return vector_values(self, values)
-
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         steps, width = self.steps, 2.0 * self.radius
         reports = np.empty(values.shape)
@@ -258,9 +218,6 @@ class LaplaceBall(MeanRandomizer):
             sums = draw(law, to_lattice(place, int(steps), source), source)
             reports[users] = (-self.radius + width * (sums / steps)).reshape(-1, self.d)
         return reports
-
-    def _unbiased(self, reports: ArrayLike) -> Floats:
-        return vector_reports(self.d, reports)
 
 
 def total_variation(separation: arb, d: int) -> arb:

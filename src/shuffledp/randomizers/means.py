@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
@@ -14,7 +15,8 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import rejected
-from shuffledp.randomizers.base import Randomizer, Reports
+from shuffledp.neighbours import REPLACEMENT, Relation, within
+from shuffledp.randomizers.base import Randomizer, Reports, pure_rho
 from shuffledp.randomizers.frequency import counted
 from shuffledp.randomizers.values import real_values
 from shuffledp.statistics.estimates import Aggregate, Law, MeanEstimate
@@ -98,6 +100,54 @@ class MeanRandomizer(Randomizer):
         """More of the law of the noise than its standard deviation, where it is known."""
         del sums
         return None
+
+
+class Metric(MeanRandomizer):
+    """Neighbours are two values at most a distance apart: metric privacy of Laplace noise."""
+
+    scale: float
+    distance: float | None
+    moved: ClassVar[str] = "value"
+
+    @property
+    @abstractmethod
+    def widest(self) -> float:
+        """The largest distance of two values."""
+
+    @property
+    @abstractmethod
+    def apart(self) -> float:
+        """Largest distance of neighbours after rounding to the lattice, in scales, rounded up."""
+
+    @property
+    def reach(self) -> float:
+        """The distance, as a number."""
+        return self.widest if self.distance is None else self.distance
+
+    def at(self, distance: float) -> Any:
+        """The same mechanism for neighbours at most this far apart."""
+        return dataclasses.replace(self, distance=distance)  # type: ignore[type-var]
+
+    @property
+    def relation(self) -> Relation:
+        """One value moved by at most the distance, if that is not all of the domain."""
+        if self.reach >= self.widest:
+            return REPLACEMENT
+        return within(self.reach, of=self.moved)
+
+    def unrestricted(self) -> Randomizer:
+        """Any two values."""
+        return self.at(self.widest)
+
+    def local_epsilon(self, delta: float) -> float:
+        """Of one report alone, for neighbours: distance/scale, rounded up."""
+        del delta
+        return min(float(self.eps0), self.apart)
+
+    @property
+    def local_rho(self) -> float:
+        """By the pure guarantee of neighbours."""
+        return pure_rho(self.local_epsilon(0.5))
 
 
 class OnInterval(MeanRandomizer):

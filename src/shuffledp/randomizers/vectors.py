@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,32 +32,6 @@ OUTSIDE = 1e-9
 LARGEST_DIMENSION = 10_000
 
 
-class HasBall(Protocol):
-    """Anything with a dimension and a radius."""
-
-    @property
-    def d(self) -> int:
-        """Dimension."""
-        ...
-
-    @property
-    def radius(self) -> float:
-        """Radius of the ball around 0."""
-        ...
-
-
-def vector_values(instance: HasBall, values: ArrayLike) -> Floats:
-    """Vectors in the ball, one row for each user."""
-    rows = vector_reports(instance.d, values, name="values")
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    bad = ~(lengths <= instance.radius * (1.0 + OUTSIDE))
-    if bool(bad.any()):
-        first = int(np.argmax(bad))
-        wanted = f"at most the radius, {instance.radius:g}"
-        raise rejected(f"length of values[{first}]", float(lengths[first]), wanted)
-    return rows
-
-
 def vector_reports(d: int, reports: ArrayLike, *, name: str = "reports") -> Floats:
     """Finite vectors, one row for each user."""
     try:
@@ -73,10 +48,41 @@ def vector_reports(d: int, reports: ArrayLike, *, name: str = "reports") -> Floa
     return rows
 
 
-def grown_radius(instance: HasBall, steps: float) -> float:
-    """Radius of a ball that holds the lattice points next to any value that is accepted."""
-    slack = OUTSIDE + 2.0 * math.sqrt(instance.d) / steps
-    return instance.radius * (1.0 + 1.01 * slack)
+class InBall(MeanRandomizer):
+    """A mechanism for vectors of length at most radius, coordinate by coordinate on a lattice."""
+
+    task: ClassVar[str] = "Means of vectors"
+    d: int
+    radius: float
+
+    @property
+    @abstractmethod
+    def steps(self) -> float:
+        """Steps of the lattice from -radius to radius."""
+
+    @property
+    def grown(self) -> float:
+        """Radius of a ball that holds the lattice points next to any value that is accepted."""
+        slack = OUTSIDE + 2.0 * math.sqrt(self.d) / self.steps
+        return self.radius * (1.0 + 1.01 * slack)
+
+    @property
+    def message_bits(self) -> float:
+        """64 d: a float for each coordinate."""
+        return 64.0 * self.d
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        rows = vector_reports(self.d, values, name="values")
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        bad = ~(lengths <= self.radius * (1.0 + OUTSIDE))
+        if bool(bad.any()):
+            first = int(np.argmax(bad))
+            wanted = f"at most the radius, {self.radius:g}"
+            raise rejected(f"length of values[{first}]", float(lengths[first]), wanted)
+        return rows
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        return vector_reports(self.d, reports)
 
 
 _LARGEST_RATIO = 20.0
@@ -103,7 +109,7 @@ _NOTHING = 1e-120
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianBall(MeanRandomizer):
+class GaussianBall(InBall):
     """Gaussian noise N(0, sigma^2) on every coordinate of a vector of length at most radius.
 
     The blanket is radial: with r = radius/sigma, in units of sigma, B(y) is the normal density at
@@ -129,7 +135,6 @@ class GaussianBall(MeanRandomizer):
     coordinate drawn as those of ``Gaussian``; the ball of the law is larger by the lattice's step.
     """
 
-    task: ClassVar[str] = "Means of vectors"
     name: ClassVar[str] = "gaussian-ball"
     summary: ClassVar[str] = "Gaussian noise for vectors in a Euclidean ball"
     in_files: ClassVar[bool] = False
@@ -166,9 +171,9 @@ class GaussianBall(MeanRandomizer):
         return Gaussian(sigma=self.sigma, low=-self.radius, high=self.radius)
 
     @property
-    def grown(self) -> float:
-        """Radius of the ball that holds all rounded values."""
-        return grown_radius(self, 2.0**_BITS)
+    def steps(self) -> float:
+        """2^40."""
+        return 2.0**_BITS
 
     def worst_pairs(self) -> WorstPairs:
         """Antipodal points; mirrored, the other direction has the same law."""
@@ -238,14 +243,6 @@ class GaussianBall(MeanRandomizer):
         """Of one coordinate, per user: that of the noise that is run, sigma^2 or a little more."""
         return self.coordinate_noise.variance(frequency)
 
-    @property
-    def message_bits(self) -> float:
-        """64 d: a float for each coordinate."""
-        return 64.0 * self.d
-
-    def _checked(self, values: ArrayLike) -> np.ndarray:
-        return vector_values(self, values)
-
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         reports = np.empty(values.shape)
         for users in blocks(len(values), self.d):
@@ -254,9 +251,6 @@ class GaussianBall(MeanRandomizer):
                 -1, self.d
             )
         return reports
-
-    def _unbiased(self, reports: ArrayLike) -> Floats:
-        return vector_reports(self.d, reports)
 
 
 def _along(r: float) -> list[arb]:
