@@ -9,7 +9,6 @@ DELTA = 1e-6  # of every table at a fixed n
 DOMAIN = 100
 
 # Seven lines of three points, any two with one in common.
-FANO = tuple(tuple(int((y - x) % 7 in {0, 1, 3}) for y in range(7)) for x in range(7))
 
 
 def tabulated() -> dict[str, sd.Randomizer]:
@@ -27,7 +26,6 @@ def tabulated() -> dict[str, sd.Randomizer]:
         "laplace": sd.Laplace(eps0=EPS0),
         "laplace (0/1)": sd.Laplace(eps0=EPS0, binary=True),
         "gaussian": sd.Gaussian(sigma=1.0),
-        "extremal": sd.Extremal(pattern=FANO, eps0=EPS0),
         "wheel": sd.Wheel(domain=DOMAIN, s=5, eps0=EPS0),
         "pckv-grr": sd.PCKVGRR(domain=DOMAIN, s=5, eps0=EPS0),
         "pi-rappor": sd.PIRAPPOR(domain=DOMAIN, eps0=EPS0),
@@ -48,8 +46,6 @@ def words(randomizer: sd.Randomizer) -> str:
     if isinstance(randomizer, sd.Channel):
         return "3 inputs, 3 outputs"
     shown = {k: v for k, v in randomizer.parameters().items() if v is not False}
-    if isinstance(randomizer, sd.Extremal):
-        shown["pattern"] = "Fano plane"
     ends = [shown.pop("low", None), shown.pop("high", None)]
     said = [f"{k} = {v}" if isinstance(v, str) else f"{k} = {v:g}" for k, v in shown.items()]
     if None not in ends:

@@ -54,7 +54,6 @@ class Entry:
 
 ROWS = ((0.75, 0.125, 0.125), (0.25, 0.5, 0.25))
 TWO = (sd.KRR(k=3, eps0=1.0), sd.BinaryRR(eps0=0.5))
-RING = ((1, 1, 0), (0, 1, 1), (1, 0, 1))
 
 
 def rr(e):
@@ -156,13 +155,6 @@ CATALOGUE = {
         family=lambda e: sd.Duchi(eps0=e),
         audited=[sd.Duchi(eps0=1.0)],
     ),
-    "extremal": Entry(
-        {"pattern": ((1, 0, 1), (0, 1, 1)), "eps0": 1.0},
-        verified=["pattern = [[1, 1, 0, 0, 1], [0, 1, 1, 0, 1], [0, 0, 1, 1, 1]]\neps0 = 1.2"],
-        family=lambda e: sd.Extremal(pattern=RING, eps0=e),
-        calibrated_slowly=True,
-        audited=[sd.Extremal(pattern=((1, 0, 1, 0), (0, 1, 1, 0)), eps0=1.0)],
-    ),
     "gaussian": Entry(
         {"sigma": 1.0},
         strong={"sigma": 2.0},
@@ -222,7 +214,7 @@ CATALOGUE = {
         verified=[
             (
                 'randomizers = [{ name = "k-rr", k = 4, eps0 = 1.0 }, '
-                '{ name = "extremal", pattern = [[1, 1, 0], [0, 1, 1]], eps0 = 0.5 }]'
+                '{ name = "channel", matrix = [[0.5, 0.3, 0.2], [0.3, 0.5, 0.2]] }]'
             )
         ],
         family=lambda e: sd.Joint((sd.BinaryRR(eps0=e), sd.KRR(k=3, eps0=e))),

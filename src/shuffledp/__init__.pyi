@@ -50,7 +50,6 @@ from shuffledp.randomizers import (
     DiscreteGaussian as DiscreteGaussian,
     DiscreteLaplace as DiscreteLaplace,
     Duchi as Duchi,
-    Extremal as Extremal,
     Gaussian as Gaussian,
     GaussianBall as GaussianBall,
     GeneralizedGaussian as GeneralizedGaussian,

@@ -476,12 +476,6 @@ ENVELOPE = Theorem(
     "docs/theory.md, Theorem 4.14",
     "proved here",
 )
-LEAST_COMMON = Theorem(
-    "least-common",
-    "no pair of inputs favours fewer outputs in common",
-    "docs/theory.md, Corollary 4.13",
-    "proved here",
-)
 NEAR_UNIFORM = Theorem(
     "near-uniform",
     "an order within total variation of uniform: as little of the reports' own delta",

@@ -12,16 +12,6 @@ def _eps0(rng):
     return rng.choice(EPS0) if rng.random() < 0.5 else round(rng.uniform(0.05, 5.0), 3)
 
 
-def _pattern(rng):
-    inputs, outputs = rng.randint(2, 4), rng.randint(2, 5)
-    ones = rng.randint(1, outputs - 1)
-    rows = []
-    for _ in range(inputs):
-        chosen = set(rng.sample(range(outputs), ones))
-        rows.append([int(j in chosen) for j in range(outputs)])
-    return rows
-
-
 def _matrix(rng):
     inputs, outputs = rng.randint(2, 3), rng.randint(2, 4)
     rows = []
@@ -50,7 +40,6 @@ SINGLE = {
     ),
     "wheel": lambda r: sd.Wheel(domain=3, s=1, eps0=_eps0(r)),
     "channel": lambda r: sd.Channel(matrix=_matrix(r)),
-    "extremal": lambda r: sd.Extremal(pattern=_pattern(r), eps0=_eps0(r)),
     "sampling-rappor": lambda r: sd.SamplingRAPPOR(d=3, s=r.randint(1, 2), eps0=_eps0(r)),
     "pckv-grr": lambda r: sd.PCKVGRR(
         domain=2, s=r.randint(1, 2), eps0=_eps0(r), padding=r.random() < 0.4
@@ -75,11 +64,11 @@ SINGLE = {
 
 
 def _bits(rng):
-    name = rng.choice(("binary-rr", "k-rr", "channel", "extremal"))
+    name = rng.choice(("binary-rr", "k-rr", "channel", "oue"))
     if name == "k-rr":
         return sd.KRR(k=rng.randint(2, 3), eps0=_eps0(rng))
-    if name == "extremal":
-        return sd.Extremal(pattern=[[1, 0, 1], [1, 1, 0]], eps0=_eps0(rng))
+    if name == "oue":
+        return sd.OUE(d=2, eps0=_eps0(rng))
     if name == "channel":
         row = rng.uniform(0.1, 0.9), rng.uniform(0.1, 0.9)
         return sd.Channel(matrix=[[row[0], 1 - row[0]], [row[1], 1 - row[1]]])
@@ -114,7 +103,7 @@ COMPOSED = {
 
 
 def _single(rng):
-    return SINGLE[rng.choice(("k-rr", "subset", "duchi", "piecewise", "extremal", "rappor"))](rng)
+    return SINGLE[rng.choice(("k-rr", "subset", "duchi", "piecewise", "rappor"))](rng)
 
 
 def mechanism(name, seed):

@@ -324,7 +324,6 @@ MAKERS = {
     "pi-rappor": lambda m: definitions.affine(m.domain, m.q, m.eps0),
     "projective-geometry": lambda m: definitions.projective(m.domain, m.q, m.eps0),
     "wheel": wheel_rows,
-    "extremal": lambda m: favoured(m.pattern, m.eps0),
     "sampling-rappor": sampling_rows,
     "pckv-grr": pckv_rows,
     "duchi": duchi_rows,

@@ -145,8 +145,6 @@ FILES = [
     (DATA, ("eps0 = 1.0", f"eps0 = 1{'0' * 400}"), "eps0"),
     (one(BITS), (BITS, f'name = "channel"\nmatrix = [[1{"0" * 400}, 0], [0, 1]]'),
      "matrix = [[1000"),
-    (one(BITS), (BITS, f'name = "extremal"\neps0 = 1.0\npattern = [[1{"0" * 400}, 0], [0, 1]]'),
-     "pattern = [[1000"),
     (DATA, ("users = 40", f"users = 0x{'f' * 6_000}"), "users = 0xfff"),
     (DATA, (DATA, "title = "), "not valid TOML"),
     (DATA, (DATA, ""), "title is missing"),

@@ -30,9 +30,6 @@ def estimates():
 
 
 MADE = [
-    *((lambda p=p: sd.Extremal(pattern=p, eps0=1.0), "pattern|ones in each row") for p in (
-        5, [[1, 0]], [[1], [1]], [[1, 0], [1]], [[1, 0], [0.5, 0.5]], [[1, 0], [1, 1]],
-        [[0, 0], [0, 0]], [[1, 1], [1, 1]])),
     *((lambda q=q, kind=kind: kind(domain=10, eps0=1.0, q=q), "^q = ")
       for q in (1, 4, 9, 2.5, True, 2**31 + 11, 46337 * 46327)
       for kind in (sd.PIRAPPOR, sd.ProjectiveGeometry)),

@@ -14,13 +14,6 @@ def k_rr(k, eps0):
     return [[(grow if x == y else arb(1)) / (grow + k - 1) for y in range(k)] for x in range(k)]
 
 
-def extremal(pattern, eps0):
-    """Weights e^eps0 and 1, divided by their sum row by row."""
-    grow = arb(eps0).exp()
-    weights = [[grow if bit else arb(1) for bit in row] for row in pattern]
-    return [[w / sum(row, arb(0)) for w in row] for row in weights]
-
-
 def binary_rr(eps0):
     return k_rr(2, eps0)
 

@@ -109,16 +109,6 @@ PROJECTIVE = (*AFFINE, (6, 2))
 # And blocks.
 HADAMARD = ((2, 2), (3, 2), (5, 2), (7, 2), (4, 4), (6, 4), (7, 3), (9, 2))
 
-# Patterns of extremal mechanisms.
-TWO = ((1, 0), (0, 1))
-TWO_MORE = ((1, 0, 1, 0), (0, 1, 1, 0))
-FANO = tuple(
-    tuple(int((y - x) % 7 in (0, 1, 3)) for y in range(7)) for x in range(7)
-)  # 3 of 7 points on a line, each two share one
-MIXED = ((1, 1, 0, 0, 1), (1, 0, 1, 0, 1), (0, 1, 1, 0, 1), (0, 0, 1, 1, 1))
-SIDES = ((0, 1), (1, 0), (1, 0))
-PATTERNS = [TWO, TWO_MORE, FANO, MIXED, SIDES]
-
 
 FINITE = {
     "binary-rr": Finite(
@@ -132,14 +122,6 @@ FINITE = {
         [{"domain": domain} for domain in (2, 3, 4)],
         runs=family,
         sampled=[sd.BLH(domain=2, eps0=1.0), sd.BLH(domain=100, eps0=1.0)],
-    ),
-    "extremal": Finite(
-        definitions.extremal,
-        [{"pattern": pattern} for pattern in PATTERNS],
-        runs=numbered(definitions.extremal),
-        sampled=[
-            sd.Extremal(pattern=pattern, eps0=1.5) for pattern in PATTERNS if pattern != SIDES
-        ],
     ),
     "hadamard-response": Finite(
         hadamard,

@@ -237,7 +237,7 @@ def _off_grids(x: Any, pair: list[Any]) -> Any:
 
 
 # Mechanisms whose inputs 0 .. k-1 are items.
-_ITEMWISE = {"k-rr", "binary-rr", "rappor", "oue", "subset", "hadamard-response", "extremal"}
+_ITEMWISE = {"k-rr", "binary-rr", "rappor", "oue", "subset", "hadamard-response"}
 # Mechanisms whose reports are read for two inputs.
 _PAIR_ONLY = {"laplace-ball", "privunit", "local-hash", "olh", "blh"}
 

@@ -19,7 +19,7 @@ from shuffledp.randomizers.hierarchy import Hierarchy
 from shuffledp.randomizers.hyperplanes import PIRAPPOR, ProjectiveGeometry
 from shuffledp.randomizers.integers import DiscreteGaussian, DiscreteLaplace
 from shuffledp.randomizers.interval_noise import Gaussian, GeneralizedGaussian, Laplace
-from shuffledp.randomizers.items import KRR, BinaryRR, Extremal, SubsetSelection
+from shuffledp.randomizers.items import KRR, BinaryRR, SubsetSelection
 from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.laplace_ball import LaplaceBall
 from shuffledp.randomizers.one_of import Parallel, PoissonSubsample
@@ -45,7 +45,6 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Duchi",
-    "Extremal",
     "Gaussian",
     "GaussianBall",
     "GeneralizedGaussian",

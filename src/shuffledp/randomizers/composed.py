@@ -33,7 +33,6 @@ _COVERED = {
     "end-points",
     "truncated-end-points",
     "least-overlap",
-    "least-common",
     "envelope",
     "fewest-shared",
 }

@@ -34,7 +34,6 @@ from shuffledp.randomizers import (
     BinaryRR,
     Channel,
     Duchi,
-    Extremal,
     HadamardResponse,
     Hybrid,
     LocalHash,
@@ -124,7 +123,7 @@ def _seen(randomizer: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 # Mechanisms whose classes do not double with each input.
-_LISTED = (KRR, BinaryRR, Channel, Extremal, Duchi, Piecewise, Hybrid, Staircase, PCKVGRR, PrivUnit)
+_LISTED = (KRR, BinaryRR, Channel, Duchi, Piecewise, Hybrid, Staircase, PCKVGRR, PrivUnit)
 
 
 def _beside(randomizer: Any, inputs: tuple[Any, ...]) -> Iterable[Any]:
@@ -136,7 +135,7 @@ def _beside(randomizer: Any, inputs: tuple[Any, ...]) -> Iterable[Any]:
         s, d = randomizer.s, randomizer.d
         return [2 * s % d] if s <= _FEW_ITEMS and len(inputs) == 2 else ()
     size = randomizer.items
-    if isinstance(randomizer, KRR | BinaryRR | Channel | Extremal) and size <= _FEW_INPUTS:
+    if isinstance(randomizer, KRR | BinaryRR | Channel) and size <= _FEW_INPUTS:
         return [x for x in range(size) if x not in inputs]
     if isinstance(randomizer, Wheel):
         size //= randomizer.s
@@ -239,11 +238,6 @@ def _response(randomizer: Any, reports: Any, x: int) -> Floats:
 @log_likelihood.register
 def _channel(randomizer: Channel, reports: Any, x: int) -> Floats:
     return np.log(randomizer.probabilities[x])[reports]
-
-
-@log_likelihood.register
-def _extremal(randomizer: Extremal, reports: Any, x: int) -> Floats:
-    return randomizer.eps0 * np.asarray(randomizer.matrix[x])[reports]
 
 
 @log_likelihood.register
