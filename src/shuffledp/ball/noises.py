@@ -53,6 +53,11 @@ class Noise:
     ends_only: bool = False
 
     @property
+    def lengths(self) -> arb:
+        """(high - low)/s."""
+        return (self.high - self.low) / self.scale if self.eps0 is None else self.eps0
+
+    @property
     def middle(self) -> arb:
         """Halfway between two floats, exactly: the blanket is the density of the farther end."""
         with ctx.workprec(_EXACT):

@@ -76,7 +76,7 @@ def _of_eps0(form: Callable[..., float], warning: str = _FLOATS) -> _Make:
 
 
 def _csuzz19(key: str, source: Source, n: int) -> Curve:
-    if not (isinstance(source, BinaryRR) or (isinstance(source, KRR) and source.k == 2)):
+    if not (isinstance(source, KRR) and source.k == 2):
         raise NotCertified(f"analysis = {key!r}: wanted binary randomized response")
     return _of_eps0(forms.cheu, _MEMORY)(key, source, n)
 
@@ -141,15 +141,11 @@ def _three_laws(key: str, law: Midpoints) -> tuple[float, float]:
 
 
 def _fmt_4_2(key: str, source: Source, n: int) -> Curve:
-    if not isinstance(source, KRR | BinaryRR):
+    if not isinstance(source, KRR):
         raise NotCertified(f"analysis = {key!r}: wanted k-RR")
     return of_epsilon(
-        lambda delta: forms.k_rr(k=_size(source), eps0=source.eps0, n=n, delta=delta), _FLOATS
+        lambda delta: forms.k_rr(k=source.k, eps0=source.eps0, n=n, delta=delta), _FLOATS
     )
-
-
-def _size(source: KRR | BinaryRR) -> int:
-    return source.k if isinstance(source, KRR) else 2
 
 
 def _inequality(bound: Callable[..., float], *, generic: bool) -> _Make:
@@ -168,8 +164,8 @@ def _inequality(bound: Callable[..., float], *, generic: bool) -> _Make:
 
 def _moments(key: str, source: Source, eps0: float) -> Callable[[float], forms.Moments]:
     """Range and second moment of the mechanism, or what its blanket's mass alone gives."""
-    if isinstance(source, KRR | BinaryRR):
-        return functools.partial(forms.moments_of_k_rr, _size(source), eps0)
+    if isinstance(source, KRR):
+        return functools.partial(forms.moments_of_k_rr, source.k, eps0)
     if isinstance(source, Laplace):
         return functools.partial(forms.moments_of_laplace, eps0)
     randomizer = one_randomizer(source, key)

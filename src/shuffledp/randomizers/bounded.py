@@ -440,13 +440,6 @@ class MetricLaplace(Metric, IntervalNoise):
         return self._laplace.variance(frequency)
 
     @property
-    def _finest(self) -> float:
-        return self.eps0
-
-    def tail(self, size: Fraction) -> arb:
+    def noise(self) -> Noise:
         """That of Laplace."""
-        return self._laplace.tail(size)
-
-    def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
-        """That of Laplace."""
-        return self._laplace.inverse_tail(tail, doubt)
+        return self._laplace.noise

@@ -72,27 +72,20 @@ class Tree:
             x = z[level] + gains.part[level] * rest[self._parents(level)]
         return x
 
-    def adjoint(self, target: Floats, variances: Floats) -> tuple[list[Floats], float]:
-        """Coefficients c and c0 with target . consistent(levels) = c0 + sum_l c_l . levels_l."""
-        gains = _Gains(self, variances)
-        last = len(self.sizes) - 1
-        wanted = target.astype(np.float64)
-        of_z: list[Floats] = [np.zeros(0)] * (last + 1)
-        for level in range(last, 0, -1):
-            moved = self._summed(gains.part[level] * wanted, level - 1)
-            of_z[level] = wanted - moved[self._parents(level)]
-            wanted = moved
-        constant = float((gains.part[0] * wanted).sum())
-        of_z[0] = wanted - constant
-        found: list[Floats] = []
-        for level in range(last + 1):
-            if level < last:
-                found.append(gains.own[level] * of_z[level])
-                passed = gains.below[level] * of_z[level]
-                of_z[level + 1] = of_z[level + 1] + passed[self._parents(level + 1)]
-            else:
-                found.append(of_z[level])
-        return found, constant
+    def coefficients(self, target: Floats, variances: Floats) -> list[Floats]:
+        """c_l with target . consistent(levels) = c_0 + sum_l c_l . levels_l.
+
+        Weighted least squares with the constraint are an affine map, whose linear part is C A' W: C
+        is a matrix, A sums leaves up to nodes, W divides by the variances. So c = W A C target, and
+        C target is that part at levels z with A' W z = target: at the leaves alone.
+        """
+        nothing = [np.zeros(size) for size in self.sizes]
+        leaves = [*nothing[:-1], variances[-1] * target]
+        moved = self.consistent(leaves, variances) - self.consistent(nothing, variances)
+        return [
+            np.add.reduceat(moved, np.arange(0, self.domain, width)) / variance
+            for width, variance in zip(self.widths, variances, strict=True)
+        ]
 
     def _parents(self, level: int) -> npt.NDArray[np.intp]:
         """Parent of each node of a level, as a place in the level above."""
@@ -291,7 +284,7 @@ class Hierarchy(Mixture):
         low, high = self.checked_range(low, high)
         target = np.zeros(self.domain)
         target[low:high] = 1.0
-        c, _ = self.tree.adjoint(target, self.level_variances(counts))
+        c = self.tree.coefficients(target, self.level_variances(counts))
         f = np.asarray(frequencies, dtype=np.float64)
         if f.shape != (self.domain,):
             raise rejected("frequencies shape", f.shape, f"({self.domain},)")

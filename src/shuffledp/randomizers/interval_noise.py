@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp import _special as special
 from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.noises import Noise
@@ -24,7 +23,7 @@ from shuffledp.mechanism.parameters import (
     number,
     positive,
 )
-from shuffledp.randomizers.noise import MILLS, Floats, IntervalNoise, gamma_power, scales_between
+from shuffledp.randomizers.noise import IntervalNoise, gamma_power, scales_between
 from shuffledp.randomizers.values import real_values
 from shuffledp.theorems import SPANNING_TRIPLES, TWO_INPUTS
 
@@ -80,14 +79,6 @@ class Laplace(IntervalNoise):
         del frequency
         scale = (self.high - self.low) / self.eps0
         return 2.0 * scale * scale
-
-    @property
-    def _finest(self) -> float:
-        return self.eps0
-
-    def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
-        """-log(tail) scales."""
-        return np.log(tail) / -self.eps0, doubt / self.eps0
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return real_values(values, self.low, self.high, end_points=self.binary)
@@ -181,10 +172,6 @@ class Gaussian(IntervalNoise):
     @property
     def _finest(self) -> float:
         return self.distance
-
-    def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
-        """-Phi^-1(tail/2) standard deviations."""
-        return special.ndtri(0.5 * tail) / -self.distance, doubt * (MILLS / self.distance)
 
     def added_noise(self) -> Noise:
         """Normal noise of deviation sigma."""
@@ -297,18 +284,6 @@ class GeneralizedGaussian(IntervalNoise):
         del frequency
         a = 1.0 / self.shape
         return self.scale**2 * math.exp(math.lgamma(3.0 * a) - math.lgamma(a))
-
-    @property
-    def _finest(self) -> float:
-        return self.distance
-
-    def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
-        """L^(1/b) scales, L a Gamma(1/b) number: their density is e^-L/Gamma(1 + 1/b)."""
-        a = 1.0 / self.shape
-        size, error = gamma_power(a, a, tail)
-        # In logs: a small shape has powers whose exponentials are no floats.
-        slope = np.exp(np.log(tail) + size**self.shape + math.lgamma(1.0 + a))
-        return size / self.distance, (doubt * slope + error * size) / self.distance
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, ClassVar
 
@@ -28,8 +28,39 @@ from shuffledp.randomness import RandomSource
 from shuffledp.theorems import TWO_INPUTS, Theorem
 
 
-class _Response(AlikeItems, UniformOrOwn):
-    """What k-RR and its binary case share: a report is a value, and supports that value alone."""
+@dataclass(frozen=True, kw_only=True)
+class KRR(AlikeItems, UniformOrOwn):
+    """k-ary randomized response: R_x(y) = (e^eps0 if y = x else 1) / (e^eps0 + k - 1).
+
+    Blanket: uniform, gamma = k / (e^eps0 + k - 1). Reports are values, in the smallest unsigned
+    type.
+
+    Parameters
+    ----------
+    k : int
+        Domain size, 2 <= k <= 1e9; inputs and outputs are 0 .. k-1.
+    eps0 : float
+        Local privacy in nats, 1e-9 <= eps0 <= 300.
+
+    Notes
+    -----
+    Kairouz, Oh, Viswanath 2014; Balle et al. 2019, section 5 (blanket).
+    """
+
+    name: ClassVar[str] = "k-rr"
+    aliases: ClassVar[tuple[str, ...]] = (
+        "grr",
+        "generalized-randomized-response",
+        "randomized-response",
+    )
+    summary: ClassVar[str] = "k-ary randomized response"
+    k: Domain
+    eps0: LocalEpsilon
+
+    @property
+    def items(self) -> int:
+        """k."""
+        return self.k
 
     @property
     def sizes(self) -> Sizes:
@@ -65,43 +96,8 @@ class _Response(AlikeItems, UniformOrOwn):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KRR(_Response):
-    """k-ary randomized response: R_x(y) = (e^eps0 if y = x else 1) / (e^eps0 + k - 1).
-
-    Blanket: uniform, gamma = k / (e^eps0 + k - 1). Reports are values, in the smallest unsigned
-    type.
-
-    Parameters
-    ----------
-    k : int
-        Domain size, 2 <= k <= 1e9; inputs and outputs are 0 .. k-1.
-    eps0 : float
-        Local privacy in nats, 1e-9 <= eps0 <= 300.
-
-    Notes
-    -----
-    Kairouz, Oh, Viswanath 2014; Balle et al. 2019, section 5 (blanket).
-    """
-
-    name: ClassVar[str] = "k-rr"
-    aliases: ClassVar[tuple[str, ...]] = (
-        "grr",
-        "generalized-randomized-response",
-        "randomized-response",
-    )
-    summary: ClassVar[str] = "k-ary randomized response"
-    k: Domain
-    eps0: LocalEpsilon
-
-    @property
-    def items(self) -> int:
-        """k."""
-        return self.k
-
-
-@dataclass(frozen=True, kw_only=True)
-class BinaryRR(_Response):
-    """Binary randomized response: the truth with probability e^eps0 / (e^eps0 + 1).
+class BinaryRR(KRR):
+    """Binary randomized response: ``KRR`` with k = 2; values are 0 for no and 1 for yes.
 
     Parameters
     ----------
@@ -117,12 +113,7 @@ class BinaryRR(_Response):
     aliases: ClassVar[tuple[str, ...]] = ("warner", "rr")
     summary: ClassVar[str] = "binary randomized response (Warner)"
     pairs_alike: ClassVar[Theorem] = TWO_INPUTS
-    eps0: LocalEpsilon
-
-    @property
-    def items(self) -> int:
-        """2: no and yes."""
-        return 2
+    k: int = field(init=False, repr=False, default=2)
 
 
 # Up to here the binomial coefficient is multiplied out: lgamma loses bits for large d.

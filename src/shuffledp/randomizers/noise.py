@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _special as special
 from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.noises import Noise
 from shuffledp.ball.outputs import rational_ball
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import Floats, OnInterval
@@ -42,6 +43,8 @@ ERROR = 2.0**-48
 MILLS = 1.2534
 # Relative error of the power of a gamma number: four times the largest that was measured.
 _GAMMA_ERROR = 2.0**-45
+# Laws of a gamma number and its power that have simpler inverses.
+_EXPONENTIAL, _NORMAL = 1.0, 0.5
 # Gamma numbers below this are no floats.
 _LEAST_GAMMA = 1e-290
 # Where a tail's relative error is larger, floats do not bound the noise.
@@ -71,6 +74,10 @@ def gamma_power(a: float, power: float, tail: Floats) -> tuple[Floats, float]:
     tail : ndarray
         Probabilities in (0, 1].
     """
+    if a == power == _EXPONENTIAL:
+        return -np.log(tail), ERROR
+    if a == power == _NORMAL:
+        return special.ndtri(0.5 * tail) / -math.sqrt(2.0), ERROR
     found = special.gammainccinv(a, tail)
     # P(number < L) is L^a/Gamma(1 + a) next to 0.
     near = ((1.0 - tail) * math.gamma(1.0 + a)) ** (power / a)
@@ -274,24 +281,36 @@ class IntervalNoise(OnInterval):
     ideal report: bounds hold for what is run (docs/theory.md, Lemma R2).
     """
 
-    @abstractmethod
+    @property
+    def noise(self) -> Noise:
+        """The law of the noise, at the working precision."""
+        found = self.added_noise()
+        if found is None:
+            raise self._without("a density exp(-(|z|/scale)^shape)")
+        return found
+
     def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
         """The size with P(|Z| > size) = tail, and its error if ``tail`` has a relative one.
 
-        Both in units of high - low; floats that propose what ``tail`` decides.
+        Both in units of high - low; floats that propose what ``tail`` decides. Noise of shape b is
+        L^(1/b) scales, L a Gamma(1/b) number: their density is e^-L/Gamma(1 + 1/b).
         """
+        shape, per_scale = float(self.noise.shape), float(self.noise.lengths)
+        a = 1.0 / shape
+        size, error = gamma_power(a, a, tail)
+        # In logs: a small shape has powers whose exponentials are no floats.
+        slope = np.exp(np.log(tail) + size**shape + math.lgamma(1.0 + a))
+        return size / per_scale, (doubt * slope + error * size) / per_scale
 
     def tail(self, size: Fraction) -> arb:
         """P(Z > size), size > 0 in units of high - low, by the law in balls."""
-        noise = self.added_noise()
-        if noise is None:
-            raise self._without("a tail of its noise")
+        noise = self.noise
         return noise.beyond(rational_ball(size) * (noise.high - noise.low))
 
     @property
-    @abstractmethod
     def _finest(self) -> float:
         """(high - low)/(smallest feature of the noise)."""
+        return float(self.noise.lengths)
 
     @property
     def bits(self) -> int:

@@ -31,7 +31,6 @@ from shuffledp.randomizers import (
     PCKVGRR,
     PIRAPPOR,
     RAPPOR,
-    BinaryRR,
     Channel,
     Duchi,
     HadamardResponse,
@@ -123,7 +122,7 @@ def _seen(randomizer: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 # Mechanisms whose classes do not double with each input.
-_LISTED = (KRR, BinaryRR, Channel, Duchi, Piecewise, Hybrid, Staircase, PCKVGRR, PrivUnit)
+_LISTED = (KRR, Channel, Duchi, Piecewise, Hybrid, Staircase, PCKVGRR, PrivUnit)
 
 
 def _beside(randomizer: Any, inputs: tuple[Any, ...]) -> Iterable[Any]:
@@ -135,7 +134,7 @@ def _beside(randomizer: Any, inputs: tuple[Any, ...]) -> Iterable[Any]:
         s, d = randomizer.s, randomizer.d
         return [2 * s % d] if s <= _FEW_ITEMS and len(inputs) == 2 else ()
     size = randomizer.items
-    if isinstance(randomizer, KRR | BinaryRR | Channel) and size <= _FEW_INPUTS:
+    if isinstance(randomizer, KRR | Channel) and size <= _FEW_INPUTS:
         return [x for x in range(size) if x not in inputs]
     if isinstance(randomizer, Wheel):
         size //= randomizer.s
@@ -229,9 +228,8 @@ def log_likelihood(randomizer: Randomizer, reports: Any, x: Any) -> Floats:
     raise NotCertified(f"{randomizer.name}: no audit knows how to read its reports")
 
 
-@log_likelihood.register(KRR)
-@log_likelihood.register(BinaryRR)
-def _response(randomizer: Any, reports: Any, x: int) -> Floats:
+@log_likelihood.register
+def _response(randomizer: KRR, reports: Any, x: int) -> Floats:
     return randomizer.eps0 * (reports == x)
 
 
