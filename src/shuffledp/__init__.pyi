@@ -18,6 +18,7 @@ from shuffledp.errors import (
     ParameterError as ParameterError,
     ShuffleDPError as ShuffleDPError,
 )
+from shuffledp.mechanism.base import mechanism_from_dict as mechanism_from_dict
 from shuffledp.multimessage import (
     BalcerCheu as BalcerCheu,
     BalcerEtAl as BalcerEtAl,
@@ -26,7 +27,6 @@ from shuffledp.multimessage import (
     MixDUMP as MixDUMP,
     MultiMessage as MultiMessage,
     PureDUMP as PureDUMP,
-    protocol_from_dict as protocol_from_dict,
     protocol_names as protocol_names,
 )
 from shuffledp.planner import Plan as Plan, plan as plan
@@ -73,7 +73,6 @@ from shuffledp.randomizers import (
     TruncatedLaplace as TruncatedLaplace,
     Wheel as Wheel,
     WorstPairs as WorstPairs,
-    randomizer_from_dict as randomizer_from_dict,
     randomizer_names as randomizer_names,
 )
 from shuffledp.rounds import Composed as Composed, central as central, compose as compose

@@ -7,7 +7,6 @@ import pytest
 import shuffledp as sd
 from objects.examples import ARGUMENTS, class_of
 from shuffledp.mechanism.base import mechanism_class
-from shuffledp.randomizers.base import randomizer_from_dict
 
 NAN, INF = math.nan, math.inf
 # What is no number of any parameter; ends of ranges are those of the schema (tests/objects).
@@ -75,9 +74,9 @@ WORDS = [
     ("binary", "no", "True or False", lambda v: sd.Laplace(eps0=1.0, binary=v)),
     ("mechanism name", "krrr", "a mechanism such as ", mechanism_class),
     ("k-rr parameter", "d", "one of k, eps0",
-     lambda v: randomizer_from_dict({"name": "k-rr", v: 3, "eps0": 1.0})),
-    ("randomizer", ["eps0"], 'a table with a key "name"',
-     lambda v: randomizer_from_dict(dict.fromkeys(v, 1.0))),
+     lambda v: sd.mechanism_from_dict({"name": "k-rr", v: 3, "eps0": 1.0})),
+    ("mechanism", ["eps0"], 'a table with a key "name"',
+     lambda v: sd.mechanism_from_dict(dict.fromkeys(v, 1.0))),
     ("high", -1.0, "a number above low = 0", lambda v: sd.Laplace(eps0=1.0, high=v)),
     ("matrix", [["x", "y"], [1, 2]], MATRIX, lambda v: sd.Channel(matrix=v)),
     ("matrix", [[1.0], [0.5, 0.5]], MATRIX, lambda v: sd.Channel(matrix=v)),

@@ -61,9 +61,9 @@ MADE = [
     (lambda: sd.BallsIntoBins(d=5, s=3, blankets=1), "s = 3"),
     (lambda: sd.MixDUMP(d=4, f=0.75, blankets=1), "f = 0.75"),
     (lambda: sd.PureDUMP(d=5, blankets=10**9).pairs(10**9), "blanket messages"),
-    (lambda: sd.protocol_from_dict({"name": "dump"}), "protocol name = 'dump'"),
-    (lambda: sd.protocol_from_dict({"name": "pure-dump", "d": 3}), "blankets is missing"),
-    (lambda: sd.protocol_from_dict({"name": "pure-dump", "d": 3, "blankets": 1, "f": 0.1}),
+    (lambda: sd.mechanism_from_dict({"name": "dump"}), "mechanism name = 'dump'"),
+    (lambda: sd.mechanism_from_dict({"name": "pure-dump", "d": 3}), "blankets is missing"),
+    (lambda: sd.mechanism_from_dict({"name": "pure-dump", "d": 3, "blankets": 1, "f": 0.1}),
      "parameter = 'f'"),
 ]  # fmt: skip
 VALUES = [

@@ -103,5 +103,4 @@ def test_reprs_evaluate_back(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_tables_give_the_mechanism_back(name):
     value = example(name)
-    make = sd.protocol_from_dict if name in sd.protocol_names() else sd.randomizer_from_dict
-    assert make(value.to_dict()) == value
+    assert sd.mechanism_from_dict(value.to_dict()) == value

@@ -59,7 +59,7 @@ def test_formulas_that_bound_are_above_the_exact_divergence(key):
             (0.0, 1.0, 0.0),
         ),
     ):
-        acc = sd.shuffle(sd.randomizer_from_dict(table), n=10_000)
+        acc = sd.shuffle(sd.mechanism_from_dict(table), n=10_000)
         try:
             epsilon = acc.estimate(delta=1e-4, analysis=key).value
             below = acc.estimate(epsilon=0.5 * epsilon, analysis=key).log_value

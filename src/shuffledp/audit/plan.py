@@ -20,8 +20,9 @@ from shuffledp import _check
 from shuffledp.audit.readings import value_of, values_array
 from shuffledp.audit.result import Plain, plain
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.mechanism.base import mechanism_from_dict
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.randomizers import Randomizer, randomizer_from_dict
+from shuffledp.randomizers import Randomizer
 from shuffledp.values.described import Described
 
 Bools = npt.NDArray[np.bool_]
@@ -94,7 +95,7 @@ class AuditPlan(Plain, Described):
     def __post_init__(self) -> None:
         made = self.randomizer
         if isinstance(made, Mapping):
-            made = randomizer_from_dict(made)
+            made = mechanism_from_dict(made, Randomizer)
         if made is not None and not isinstance(made, Randomizer):
             raise rejected("randomizer", made, "a mechanism, or its table")
         chosen = self.inputs

@@ -118,7 +118,7 @@ def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:
 
 def _mechanism_of(claimed: Any) -> Any:
     from shuffledp.deployment.model import GENERIC, is_protocol
-    from shuffledp.randomizers import randomizer_from_dict
+    from shuffledp.mechanism.base import mechanism_from_dict
 
     table = claimed.randomizer
     if is_protocol(table) or table["name"] == GENERIC:
@@ -126,7 +126,7 @@ def _mechanism_of(claimed: Any) -> Any:
             f"randomizer.name = {table['name']!r}: wanted one mechanism that sends one report; "
             "an audit tests its law"
         )
-    return randomizer_from_dict(table)
+    return mechanism_from_dict(table)
 
 
 def messages_of(claimed: Any) -> int | None:

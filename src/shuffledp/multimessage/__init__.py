@@ -3,7 +3,6 @@
 from shuffledp.multimessage.base import (
     MessagePair,
     MultiMessage,
-    protocol_from_dict,
     protocol_names,
 )
 from shuffledp.multimessage.protocols import (
@@ -24,6 +23,5 @@ __all__ = [
     "MixDUMP",
     "MultiMessage",
     "PureDUMP",
-    "protocol_from_dict",
     "protocol_names",
 ]

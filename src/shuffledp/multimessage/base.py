@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
@@ -25,7 +25,6 @@ from shuffledp.ball.record import Definition, Rows, WorstPairs
 from shuffledp.errors import rejected
 from shuffledp.mechanism.base import (
     Mechanism,
-    mechanism_from_dict,
     mechanism_names,
 )
 from shuffledp.mechanism.parameters import Limit, Rule, limit_of, positive
@@ -317,11 +316,6 @@ class MultiMessage(Mechanism):
 def protocol_names() -> tuple[str, ...]:
     """Names of all protocols, sorted."""
     return mechanism_names(MultiMessage)
-
-
-def protocol_from_dict(description: Mapping[str, Any]) -> MultiMessage:
-    """Build a protocol from {"name": ..., **parameters}, refusing unknown or missing keys."""
-    return mechanism_from_dict(description, MultiMessage)
 
 
 def word_of(p: float) -> int:

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.multimessage import MultiMessage, protocol_from_dict, protocol_names
+from shuffledp.mechanism.base import mechanism_from_dict
+from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.questions import Asked, Question, question
 from shuffledp.protocol.records import Values
-from shuffledp.randomizers import Randomizer, randomizer_from_dict
+from shuffledp.randomizers import Randomizer
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statistics.estimates import Aggregate, PartsAggregate, joined
 
@@ -112,8 +113,7 @@ Mechanism = Randomizer | MultiMessage
 
 def mechanism_of(description: dict[str, Any]) -> Mechanism:
     """A randomizer or a multi-message protocol from its table."""
-    known = description.get("name") in protocol_names()
-    return protocol_from_dict(description) if known else randomizer_from_dict(description)
+    return mechanism_from_dict(description)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ class, imported here.
 from shuffledp.ball.record import WorstPairs
 from shuffledp.randomizers.base import (
     Randomizer,
-    randomizer_from_dict,
     randomizer_names,
 )
 from shuffledp.randomizers.bounded import ClampedLaplace, MetricLaplace, TruncatedLaplace
@@ -68,6 +67,5 @@ __all__ = [
     "TruncatedLaplace",
     "Wheel",
     "WorstPairs",
-    "randomizer_from_dict",
     "randomizer_names",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,6 @@ from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.base import (
     Mechanism,
-    mechanism_from_dict,
     mechanism_names,
 )
 from shuffledp.neighbours import REPLACEMENT, Relation, records
@@ -178,11 +177,6 @@ class Randomizer(Mechanism):
 def randomizer_names() -> tuple[str, ...]:
     """Names of all registered randomizers, sorted."""
     return mechanism_names(Randomizer)
-
-
-def randomizer_from_dict(description: Mapping[str, Any]) -> Randomizer:
-    """Build a randomizer from {"name": ..., **parameters}, refusing unknown or missing keys."""
-    return mechanism_from_dict(description, Randomizer)
 
 
 def pure_rho(eps0: float) -> float:

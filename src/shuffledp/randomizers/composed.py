@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 
 from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.mechanism.base import mechanism_from_dict
 from shuffledp.mechanism.parameters import converted
-from shuffledp.randomizers.base import Input, Randomizer, randomizer_from_dict
+from shuffledp.randomizers.base import Input, Randomizer
 from shuffledp.theorems import JOINT_PAIRS
 
 MOST_PAIRS = 4096
@@ -190,7 +191,7 @@ def checked_parts(given: Any) -> tuple[Randomizer, ...]:
 def checked_part(given: Any) -> Randomizer:
     """A randomizer, or a table of one."""
     if isinstance(given, Mapping):
-        return randomizer_from_dict(given)
+        return mechanism_from_dict(given, Randomizer)
     if not isinstance(given, Randomizer):
         raise rejected("randomizers", given, "randomizers such as KRR(k=10, eps0=1.0)")
     return given
