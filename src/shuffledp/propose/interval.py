@@ -327,6 +327,8 @@ def _polished(laws: Laws, best: Free) -> Free:
 
 
 def _logit(x: float) -> float:
+    """log(x/(1 - x)); of 0 and 1, which a share may round to, that of the nearest float inside."""
+    x = min(max(x, _TINY), math.nextafter(1.0, 0.0))
     return math.log(x) - math.log1p(-x)
 
 

@@ -69,6 +69,8 @@ def _log_expectation(
         return (math.log(value) if value > 0.0 else -math.inf), [gains.size]
     gains = np.minimum(gains, _LARGEST_GAIN)
     mean, most = float(masses @ gains), float(masses @ np.maximum(gains, 0.0))
+    if most <= 0.0:
+        return -math.inf, []  # masses of the gains above 0 underflow
     if mean > (1.0 - _SAME) * most:
         return math.log(n * mean), [gains.size]
     if _vectors(n, gains.size) <= _FEW_COUNTS:
