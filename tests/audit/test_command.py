@@ -63,7 +63,7 @@ def run(folder, *words):
     return CliRunner().invoke(main, ["audit", str(folder / "d.toml"), *words])
 
 
-def test_an_honest_client_is_not_refuted_and_its_counts_can_be_judged_again(folder):
+def test_an_honest_client_is_not_refuted_and_its_counts_are_kept(folder):
     out = folder / "audit.json"
     words = ("--command", client(folder), "-N", "2000", "--alpha", "1e-6", "--output", str(out))
     done = run(folder, *words)
@@ -72,9 +72,6 @@ def test_an_honest_client_is_not_refuted_and_its_counts_can_be_judged_again(fold
     assert "passed" not in done.output
     table = json.loads(out.read_text())
     assert np.array(table["parts"]["program"]["tally"]["counts"]).sum() == 8_000
-    again = CliRunner().invoke(main, ["audit", str(out), "--json"])
-    assert again.exit_code == 0
-    assert json.loads(again.output) == table
     assert table["source"]["command"] == words[1]
     assert set(table["source"]["deployment"]) == {"file", "sha256"}
     files = table["source"]["command files"]
@@ -103,9 +100,7 @@ def test_a_shuffler_and_a_client_share_the_level(folder):
     both = run(folder, *words, "--command", "CLIENT", "-N", "500")
     assert both.exit_code == 0
     assert both.output.count("** at level 5e-07") == 2
-    outside = run(folder, *words, "--command", "CLIENT", "-N", "500", "--outside", "--json")
-    table = json.loads(outside.output)
-    assert [v for v, _ in table["parts"]["program"]["tally"]["outside"]] == [4, 1004, -1]
+    table = json.loads(run(folder, *words, "--command", "CLIENT", "-N", "500", "--json").output)
     assert {part["verdict"] for part in table["parts"].values()} == {"not refuted"}
     assert table["verdict"] == "not refuted"
     cat = run(folder, *words[2:], "--shuffler", "cat")

@@ -13,7 +13,7 @@ HOSTILE = "<script>alert(1)</script> [x](https://example.org) | ` \u202e"
 @pytest.fixture(scope="module")
 def saved():
     plan = AuditPlan(randomizer=CLAIMED, reports=400, n=50, deltas=(1e-6,), alpha=0.01)
-    program = audit(lambda v: sd.KRR(k=4, eps0=2.5).randomize(v % 4), plan, outside=True)
+    program = audit(lambda v: sd.KRR(k=4, eps0=2.5).randomize(v % 4), plan)
     parts = {
         "program": program,
         "shuffler": audit_shuffler(list, ShufflerPlan(messages=32, batches=4, alpha=0.01)),
@@ -28,7 +28,7 @@ def test_a_report_of_its_own_says_what_the_audit_says_and_escapes_it(saved):
         assert "passed" not in text
         assert "Refuted" in text
         assert "\u202e" not in text
-        for title in ("One report", "Taken, though outside the domain", "The shuffler"):
+        for title in ("One report", "The shuffler"):
             assert title in text
         lower = saved.parts["program"].lower.lower
         assert f"{int(lower * 1e6) / 1e6:.6f}" in text

@@ -87,7 +87,7 @@ def test_a_value_that_is_none(path, value, message):
 # -------------------------------------------------------------------- tables that do not fit
 
 SUMS = sums(RAPPOR, more="[accounting]\nrounds = 1")
-DAP = '[dap]\nvdaf = "Prio3SumVec"\nbits = 3\nmin_batch_size = 20\n'
+DAP = '[dap]\nvdaf = "Prio3SumVec"\nbits = 1\nlength = 3\nchunk_length = 2\nmin_batch_size = 20\n'
 TASK = sums(RAPPOR, head='relation = "replace-special"', more=DAP)
 CROWD = crowd((60, 'name = "binary-rr", eps0 = 1.0'), (40, 'name = "duchi", eps0 = 3.0'))
 DATA = one('name = "k-rr"\nk = 3\neps0 = 1.0', users="users = 40", more="[data]\ncolumn = 'x'\n")
@@ -113,13 +113,14 @@ FILES = [
      'added: wanted such a table with view = "sums"'),
     (SUMS, (RAPPOR, f"{NORMAL}\n{LAPLACE}"), "none where numbers with normal noise"),
     # A DAP task that is another than what is accounted for.
-    (TASK, ("bits = 3", "bits = 4"), "dap.bits = 4: wanted 3"),
+    (TASK, ("length = 3", "length = 4"), "dap.length = 4: wanted 3"),
+    (TASK, ("bits = 1", "bits = 4"), "dap.bits = 4: wanted 1"),
     (TASK, ("size = 20", "size = 21"), "wanted population.minimum_batch, which is 20"),
     (TASK, ("Prio3SumVec", "Prio3Histogram"), "seldom holds exactly one 1"),
     (TASK, ("Prio3SumVec", "Prio3Count"), "dap.vdaf = 'Prio3Count': wanted Prio3SumVec or"),
     (TASK, ("Prio3SumVec", "Prio3MultihotCountVec"), "dap.max_weight = None: wanted 3"),
-    (TASK, ("bits = 3", "bits = 3\nmax_weight = 3"), "none with Prio3SumVec"),
-    (TASK, ("bits = 3", "bits = 3\nchunk = 3"), "chunk"),
+    (TASK, ("bits = 1", "bits = 1\nmax_weight = 3"), "none with Prio3SumVec"),
+    (TASK, ("bits = 1", "bits = 1\nchunk = 3"), "chunk"),
     (TASK, ('view = "sums"\nrelation = "replace-special"', ""), "dap: wanted such a table with"),
     (TASK, ("minimum_batch = 20", ""), "which is none"),
     (sums(NORMAL, more=DAP), ("", ""), "dap: wanted no"),

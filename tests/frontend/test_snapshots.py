@@ -41,9 +41,10 @@ FILES = {
     "crowd.toml": crowd((60, 'name = "binary-rr", eps0 = 1.0'), (40, 'name = "duchi", eps0 = 3.0'),
                         target="delta = 1e-3\nat_most = 0.01"),
     "sums.toml": sums(RAPPOR, head='relation = "replace-special"',
-                      more='[dap]\nvdaf = "Prio3SumVec"\nbits = 3\nmin_batch_size = 20\n'),
+                      more='[dap]\nvdaf = "Prio3SumVec"\nbits = 1\nlength = 3\nchunk_length = 2\n'
+                           "min_batch_size = 20\n"),
     "votes.toml": sums(BITS, more='[added]\nkind = "discrete-laplace"\nscale = 2.5\n'
-                                  '[dap]\nvdaf = "Prio3Count"\nbits = 1\nmin_batch_size = 20\n'),
+                                  '[dap]\nvdaf = "Prio3Count"\nmin_batch_size = 20\n'),
     "shuffler.toml": one(KRR, head="changed = 2", users="users = 90", target="epsilon = 0.9",
                          more="[shuffler]\ndistance = 1e-6\nshards = 2\ndummies = 5"),
     "letters.toml": CLEAR,

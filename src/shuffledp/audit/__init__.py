@@ -7,16 +7,15 @@ would have been found. See docs/audits.md and docs/theory-audit.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from shuffledp.audit.design import design
-from shuffledp.audit.domain import outside_values, with_outside
 from shuffledp.audit.judge import result_of
 from shuffledp.audit.learned import learned
 from shuffledp.audit.plan import AuditPlan, Tell
 from shuffledp.audit.result import Bound, Finding, Result
-from shuffledp.audit.saved import Saved, read_saved
+from shuffledp.audit.saved import Saved
 from shuffledp.audit.shuffler import ShufflerPlan, audit_shuffler
 from shuffledp.audit.sources import Command, recorded
 from shuffledp.audit.tally import Tally, collected, counted
@@ -35,11 +34,8 @@ __all__ = [
     "collected",
     "counted",
     "design",
-    "outside_values",
-    "read_saved",
     "recorded",
     "result_of",
-    "with_outside",
 ]
 
 
@@ -47,7 +43,6 @@ def audit(
     program: Callable[[Any], Any],
     plan: AuditPlan,
     *,
-    outside: bool | Sequence[Any] = False,
     tell: Tell | None = None,
 ) -> Result:
     """Ask a program for the reports of a plan and judge them.
@@ -58,8 +53,6 @@ def audit(
         An array of values -> as many reports, in the format of the mechanism's ``randomize``.
     plan : AuditPlan
         What is asked, and what is claimed.
-    outside : bool or sequence
-        Whether it is also given values outside the domain, or which.
     tell : callable, optional
         Told how many reports are in after each call.
 
@@ -78,7 +71,4 @@ def audit(
     reading = learned(plan, program, tell=tell) if plan.randomizer is None else None
     found = design(plan, reading)
     tally = collected(plan, program, tell=tell, found=found)
-    if outside is not False:
-        values = None if outside is True else outside
-        tally = with_outside(program, plan, tally, found=found, values=values)
     return result_of(plan, tally, found=found)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.audit import domain, lift, limits
+from shuffledp.audit import lift, limits
 from shuffledp.audit.design import Design, PairDesign, design
 from shuffledp.audit.learned import MOST_CHOOSING
 from shuffledp.audit.plan import AuditPlan
@@ -60,20 +60,16 @@ def result_of(plan: AuditPlan, tally: Tally, *, found: Design | None = None) -> 
         f"{plan.reports:,} reports under each of {len(plan.asked)} inputs",
         findings,
         (*local, *central),
-        (*_said(plan, tally), *lift.words(plan, central, known=bool(near))),
+        (*_said(plan), *lift.words(plan, central, known=bool(near))),
     )
 
 
-def _said(plan: AuditPlan, tally: Tally) -> Iterator[str]:
-    """What was declared, and which values outside the domain were refused."""
+def _said(plan: AuditPlan) -> Iterator[str]:
+    """What is said where nothing is declared."""
     if plan.randomizer is None:
         yield f"As many reports again, at most {MOST_CHOOSING:,} under each input, chose the event."
         if plan.claimed is None:
             yield "Nothing is declared, so nothing but independence can be refuted."
-    for words, kind in (("Refused", True), ("Taken", False)):
-        values = [shown(value) for value, row in tally.outside if (row is None) == kind]
-        if values:
-            yield f"{words}, though outside the domain: {', '.join(values)}."
 
 
 def grouped(row: Any, groups: Any) -> Any:
@@ -94,7 +90,6 @@ class _Judge:
         if self.plan.randomizer is not None:
             for i in range(len(self.values)):
                 yield from self._of_law(i)
-            yield from domain.compared(self.plan, self.tally, self.design)
         for pair in self.design.pairs:
             if math.isfinite(pair.epsilon):
                 yield from self._of_guarantee(pair)

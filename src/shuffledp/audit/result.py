@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from shuffledp.audit import limits
-from shuffledp.errors import rejected
 
 REFUTED, NOT_REFUTED = "refuted", "not refuted"
 LAW, GUARANTEE, INDEPENDENCE = "law", "guarantee", "independence"
@@ -23,7 +22,6 @@ POWER = 0.9
 # Bounds and claims are sums and logarithms of floats.
 _ROUNDING = 1e-12
 _INFINITE = "inf"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -185,22 +183,9 @@ def adjusted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(dataclasses.replace(finding, adjusted=value) for finding, value in pairs)
 
 
-def result_from_dict(table: Mapping[str, Any], plan: Any) -> Result:
-    """What ``Result.to_dict`` wrote, of this plan; counts stay as they are written."""
-    findings = tuple(Finding(**_read(one)) for one in table["findings"])
-    bounds = tuple(Bound(**_read(one)) for one in table["bounds"])
-    level, sample = float(table["level"]), str(table["sample"])
-    said = tuple(map(str, table["said"]))
-    return Result(plan, table["tally"], level, sample, findings, bounds, said)
-
-
 def _plain(value: Finding | Bound) -> dict[str, Any]:
     """As a table; JSON has no infinity, which is a text."""
     return {key: _INFINITE if v == math.inf else v for key, v in dataclasses.asdict(value).items()}
-
-
-def _read(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: math.inf if v == _INFINITE else tuples(v) for key, v in table.items()}
 
 
 class Plain:
@@ -212,15 +197,6 @@ class Plain:
         return {f.name: plain(getattr(self, f.name)) for f in fields}
 
 
-def from_table(kind: Callable[..., T], name: str, table: Any) -> T:
-    """What ``Plain.to_dict`` wrote."""
-    keys = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
-    if not isinstance(table, dict) or set(table) != set(keys):
-        given = sorted(map(str, table)) if isinstance(table, dict) else table
-        raise rejected(name, given, f"the keys {', '.join(keys)}")
-    return kind(**{key: tuples(value) for key, value in table.items()})
-
-
 def plain(x: Any) -> Any:
     """A value as JSON has it: lists for tuples and arrays, tables for what has some."""
     if isinstance(x, np.ndarray | np.generic):
@@ -230,8 +206,3 @@ def plain(x: Any) -> Any:
     if isinstance(x, Mapping):
         return {key: plain(value) for key, value in x.items()}
     return [plain(v) for v in x] if isinstance(x, tuple | list) else x
-
-
-def tuples(x: Any) -> Any:
-    """A value of JSON as plans have it: tuples for lists."""
-    return tuple(tuples(v) for v in x) if isinstance(x, list | tuple) else x

@@ -42,20 +42,6 @@ _NOTHING = object()
 _UNARY = (RAPPOR, OUE, SamplingRAPPOR)
 
 
-class NotReportsError(ParameterError):
-    """What was written is no reports: whoever wrote it did not refuse its input.
-
-    Attributes
-    ----------
-    lines : int or None
-        How many lines it is, where all of it was read.
-    """
-
-    def __init__(self, message: str, lines: int | None) -> None:
-        super().__init__(message)
-        self.lines = lines
-
-
 @dataclass(frozen=True)
 class Command:
     """A program of its own that is asked for reports: values in, reports out.
@@ -114,16 +100,7 @@ class Command:
                 process = subprocess.Popen(self.words, stdin=given, stdout=out, stderr=err)  # noqa: S603
             except (OSError, ValueError) as error:
                 raise ParameterError(f"command {self.words[0]!r}: {unreadable(error)}") from None
-            try:
-                self._ended(process, out, err, most)
-            except ParameterError as error:
-                out.seek(0)
-                written = out.read(_LOOKED_AT).split(b"\n")
-                if any(isinstance(_json(line), int | float | list) for line in written):
-                    # Who fails after that has not refused.
-                    said = f"{error}; reports had been written"
-                    raise NotReportsError(said, None) from None
-                raise
+            self._ended(process, out, err, most)
             out.seek(0)
             found = out.read(most).split(b"\n")
         return found[:-1] if not found[-1].strip() else found
@@ -141,7 +118,7 @@ class Command:
                 time.sleep(_LOOK)
             if os.fstat(out.fileno()).st_size > most:
                 said = f"more than {most:,} bytes of reports"
-                raise NotReportsError(f"{name}: {said}", None)
+                raise ParameterError(f"{name}: {said}")
         finally:
             if process.poll() is None:
                 process.kill()
@@ -183,13 +160,13 @@ def _rows(lines: Sequence[bytes]) -> list[Any]:
     if lines and not any(line.strip() for line in lines):
         # Lines without anything in them tell as much as others.
         said = rejected("command: lines", f"{len(lines):,} empty ones", "reports")
-        raise NotReportsError(str(said), len(lines))
+        raise ParameterError(str(said))
     rows = _json(b"[" + b",".join(lines) + b"]")
     if rows is _NOTHING or len(rows) != len(lines):
         place = next((i for i, line in enumerate(lines) if _json(line) is _NOTHING), 0)
         shown = lines[place][:_SHOWN].decode(errors="replace")
         said = rejected(f"command: line {place + 1}", shown, "one report a line, as JSON")
-        raise NotReportsError(str(said), len(lines))
+        raise ParameterError(str(said))
     return rows
 
 
@@ -224,7 +201,7 @@ def _array(randomizer: Randomizer, rows: list[Any], name: str) -> Any:
         array = np.array(None)
     if array.dtype.kind not in "iufb":
         said = rejected(f"{name}: reports", _odd_one(rows), "numbers or lists of them, all alike")
-        raise NotReportsError(str(said), len(rows))
+        raise ParameterError(str(said))
     if isinstance(randomizer, _UNARY):
         bits = array.ndim == 2 and array.shape[1] == randomizer.items
         if bits and bool(((array == 0) | (array == 1)).all()):

@@ -42,8 +42,6 @@ class Tally(Plain, ByContent):
         The same of those that are equal to the last bit; zeros where they are not compared.
     low_bits : ndarray of int, shape (I, len(LOW_BITS))
         Floats that are no multiple of a power of two.
-    outside : tuple of (value, counts by cell or None)
-        Reports of values outside the domain; None where the program refused the value.
     """
 
     counts: Counts
@@ -51,7 +49,6 @@ class Tally(Plain, ByContent):
     agree: Counts
     equal: Counts
     low_bits: Counts
-    outside: tuple[tuple[Any, Any], ...] = ()
 
     @property
     def reports(self) -> Counts:

@@ -30,7 +30,6 @@ def log_delta(
     numbers: Sequence[tuple[Free, Contour]],
     *,
     first: Sequence[int] = (),
-    more_bits: int = 0,
 ) -> float:
     """Upper end of log delta by label stealing for a member of one group.
 
@@ -48,13 +47,11 @@ def log_delta(
         Free numbers, and where to sum, for each pair of the victim's inputs.
     first : sequence of int
         Pairs that are likely the worst; the order affects only the time.
-    more_bits : int
-        Bits beyond the usual working precision.
     """
     pairs = kind.pairs[victim]
     if len(numbers) != len(pairs):
         raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted {len(pairs)}")
-    with ctx.workprec(precision_for(sum(count for _, count in groups)) + more_bits):
+    with ctx.workprec(precision_for(sum(count for _, count in groups))):
         rows, others = groups_of(groups, kind, victim)
         worst = arb(0)
         for i in dict.fromkeys((*first, *range(len(pairs)))):

@@ -20,8 +20,6 @@ def log_delta(
     users: int,
     epsilon: float,
     tested: tuple[LinearTest, Contour] | None,
-    *,
-    more_bits: int = 0,
 ) -> float:
     """Lower end of log delta for two data sets; -inf where nothing is proved.
 
@@ -35,10 +33,8 @@ def log_delta(
         eps >= 0 in nats.
     tested : tuple of LinearTest and Contour, optional
         A test on the outputs that some other user sends, and where its sum is evaluated.
-    more_bits : int
-        Bits beyond the usual working precision.
     """
-    with ctx.workprec(precision_for(users) + more_bits):
+    with ctx.workprec(precision_for(users)):
         grow = arb(epsilon).exp()
         sets, first, second = apart(laws())
         # On outputs that no other user sends, the victim's own report contributes its whole gain.

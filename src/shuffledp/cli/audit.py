@@ -19,20 +19,18 @@ REFUTED_STATUS = 1
 _SOURCES = ("command", "reports", "shuffler")
 # Options that say more of one source, and the sources each belongs to.
 _BELONG = (
-    ("outside", ("command",)),
     ("pair", ("command",)),
     ("claimed", ("pair",)),
 )
 
 
 @click.command(short_help="Test a program's reports against the certified law.")
-@click.argument("file", metavar="[DEPLOYMENT.toml | AUDIT.json]", required=False)
+@click.argument("file", metavar="[DEPLOYMENT.toml]", required=False)
 @click.option("--command", metavar="'PROGRAM ARG ...'", help="Values on stdin, reports on stdout.")
 @click.option("--reports", metavar="FILE.jsonl", help='Lines {"value": ..., "report": ...}.')
 @click.option("--shuffler", metavar="'PROGRAM ARG ...'", help="Messages in, messages out.")
 @click.option("-N", "--count", type=Whole(), help="Reports for each input.  [default: 100,000]")
 @click.option("--alpha", type=Number(), default=0.05, show_default=True, help="Level, jointly.")
-@click.option("--outside", is_flag=True, help="Also give it values outside the domain.")
 @click.option("--pair", metavar="X,Y", help="Two values (JSON): no law is declared, bound eps0.")
 @click.option("--claimed", type=Number(), metavar="EPS0", help="With --pair: refute this eps0.")
 @click.option("--timeout", type=Number(), default=600.0, show_default=True, help="Of one call, s.")
@@ -52,8 +50,7 @@ def audit(
 
     The answer is "refuted" at level alpha, or "not refuted" with the smallest violation that would
     have been found; there is no other. Inputs, cells and events are settled beforehand. --output
-    keeps plan, raw counts and result: of such a file AUDIT.json the result is shown again. A
-    deployment says what is claimed.
+    keeps plan, raw counts and result. A deployment says what is claimed.
 
     \b
     The program is called at least eight times, with one JSON value a line:
@@ -76,22 +73,17 @@ def audit(
     Exit status: 0 not refuted, 1 refuted, 2 the input was refused.
     """  # noqa: D301
     chosen = [name for name in _SOURCES if given.get(name)]
-    check = file if file is not None and file.endswith(".json") else None
-    deployment = file if check is None else None
     auditing.check_timeout(given["timeout"])
-    if check is not None and chosen:
-        raise ParameterError(f"file = {check!r}: wanted no program beside a saved audit")
-    if check is None:
-        _sensible(chosen, deployment, given)
+    _sensible(chosen, file, given)
     check_reports(pages)
-    inputs = [deployment, check, given["reports"]]
+    inputs = [file, given["reports"]]
     for name in ("command", "shuffler"):
         if given[name]:
             inputs += auditing.named_files(given[name])
     outputs = [("output", output), *(("report", page) for page in pages)]
     with files_written(outputs, inputs=inputs) as held:
         with progress("auditing") as status:
-            saved = _audited(deployment, check, given, status)
+            saved = _audited(file, given, status)
         text = saved.text()
         if output is not None:
             held.write(output, json.dumps(saved.to_dict(), indent=1, allow_nan=False) + "\n")
@@ -111,8 +103,6 @@ def _sensible(chosen: list[str], deployment: str | None, given: dict[str, Any]) 
         words = ", ".join(f"--{name}" for name in _SOURCES)
         raise ParameterError(f"audit: wanted one of {words} (--shuffler beside another)")
     _beside(given)
-    if given["pair"] and given["outside"]:
-        raise ParameterError("outside: wanted a declared law, not --pair")
     if given["pair"] and deployment is not None:
         raise ParameterError("pair: wanted no deployment, whose law would be tested instead")
     if sources and not given["pair"] and deployment is None:
@@ -128,13 +118,9 @@ def _beside(given: dict[str, Any]) -> None:
             raise ParameterError(f"{name}: wanted {wanted} beside it")
 
 
-def _audited(
-    deployment: str | None, check: str | None, given: dict[str, Any], status: Progress
-) -> Any:
-    from shuffledp.audit import Saved, read_saved
+def _audited(deployment: str | None, given: dict[str, Any], status: Progress) -> Any:
+    from shuffledp.audit import Saved
 
-    if check is not None:
-        return read_saved(check)
     claimed = None
     if deployment is not None:
         from shuffledp.deployment import load

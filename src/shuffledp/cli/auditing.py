@@ -90,7 +90,7 @@ def of_program(claimed: Any, alpha: float, given: dict[str, Any], status: Progre
         return audits.result_of(plan, audits.counted(plan, order, reports, found), found=found)
     tell = Left(status, "reports", plan.total)
     program = audits.Command.parsed(given["command"], plan.randomizer, timeout=given["timeout"])
-    return audits.audit(program, plan, outside=given["outside"], tell=tell)
+    return audits.audit(program, plan, tell=tell)
 
 
 def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:

@@ -262,8 +262,8 @@ def verify(
 ) -> None:
     """Check every claim of a certificate, by ball arithmetic.
 
-    The numbers are recomputed from the mechanism's definition in ball arithmetic (python-flint),
-    with more bits and finer cells than when they were issued. Theorems, assumptions, privacy unit
+    The deployment is accounted for again in ball arithmetic (python-flint), with more bits than
+    when the numbers were issued. Theorems, assumptions, privacy unit
     and neighbouring relation are compared with what the verifier itself knows of the mechanism.
     Theorems are cited, not proved again; -v lists every claim and what is not checked.
 

@@ -1,7 +1,8 @@
 """The table ``dap`` of a deployment: a DAP service's task, held against what is accounted for.
 
-Names are those of the IETF's drafts on DAP and on VDAFs (Prio3). A report is randomized before it
-is sharded: a VDAF that accepts no vector with more than one 1 would refuse reports by their noise.
+Keys are those of the IETF's drafts on DAP and on VDAFs (Prio3), as deployed software writes them. A
+report is randomized before it is sharded: a VDAF that accepts no vector with more than one 1 would
+refuse reports by their noise.
 """
 
 from __future__ import annotations
@@ -34,12 +35,20 @@ class DapTable(Table):
     ] = Field(
         description="Prio3Count, Prio3SumVec (of one bit an element) or Prio3MultihotCountVec"
     )
-    bits: Count = Field(description="length of a report's vector, 1 for Prio3Count")
+    length: Count = Field(
+        default=1, description="elements of a report's vector; Prio3Count has no such key"
+    )
+    bits: Count | None = Field(
+        default=None, description="of Prio3SumVec: bits of an element, which is randomized: 1"
+    )
+    chunk_length: Count | None = Field(
+        default=None, description="elements that a proof takes together: privacy is the same"
+    )
     min_batch_size: Count = Field(
         description="the task's min_batch_size: the least batch of the population"
     )
     max_weight: Count | None = Field(
-        default=None, description="of Prio3MultihotCountVec: bits, no report being refused"
+        default=None, description="of Prio3MultihotCountVec: length, no report being refused"
     )
 
     def check(self, *, name: str, bits: int) -> None:
@@ -56,11 +65,14 @@ class DapTable(Table):
             raise ParameterError(
                 "dap: wanted no such table for gaussian, whose reports are no bits"
             )
-        if self.bits != bits:
-            raise rejected("dap.bits", self.bits, f"{bits}, the length of a report of {name}")
         if (self.vdaf == _ONE) != (bits == 1):
             wanted = _ONE if bits == 1 else f"{_VECTOR} or {_WEIGHED}"
             raise rejected("dap.vdaf", self.vdaf, f"{wanted}, for {_bits(bits)} a report")
+        if self.length != bits:
+            raise rejected("dap.length", self.length, f"{bits}, the length of a report of {name}")
+        if self.bits not in (None, 1):
+            wanted = "1: the elements of a randomized report are bits"
+            raise rejected("dap.bits", self.bits, wanted)
         wanted = bits if self.vdaf == _WEIGHED else None
         if self.max_weight != wanted:
             said = (
@@ -72,7 +84,7 @@ class DapTable(Table):
 
     def assumption(self) -> Sentence:
         """What the task asks a reader to believe, in words."""
-        return say("dap", self.vdaf, _bits(self.bits), self.min_batch_size)
+        return say("dap", self.vdaf, _bits(self.length), self.min_batch_size)
 
 
 def _bits(count: int) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 from shuffledp.arithmetic.balls import arb, ctx, precision_for
 from shuffledp.ball.groups import Kind
 from shuffledp.bounds.crowds import Groups, groups_of, log_delta
-from shuffledp.kernel.crowd_sum import Free
 from shuffledp.propose.crowds import (
     FloatCrowd,
     Proposal,
@@ -19,7 +18,6 @@ from shuffledp.propose.crowds import (
     propose,
     spread_of,
 )
-from shuffledp.propose.data_sets import MORE_BITS, finer
 from shuffledp.propose.stealing_ends import End, Stealing, worst_of
 
 __all__ = ["CrowdStealing"]
@@ -109,22 +107,6 @@ class CrowdStealing(Stealing):
         order = sorted(range(len(plans)), key=lambda i: -plans[i].value)
         log = log_delta(*self._crowd, eps, numbers, first=order)
         return End(eps, log, numbers, order[0])
-
-    def recomputed(self, epsilon: float, numbers: Sequence[tuple[Free, float, float]]) -> float:
-        """The bound at the given free numbers, alpha and h of every pair, with more bits and nodes.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps >= 0 in nats.
-        numbers : sequence of (Free, float, float)
-            Free numbers, alpha and h for each pair.
-        """
-        contours = [
-            (free, finer(contour_of(crowd, epsilon, free, alpha, smoothing)))
-            for crowd, (free, alpha, smoothing) in zip(self._floats, numbers, strict=False)
-        ]
-        return log_delta(*self._crowd, epsilon, contours, more_bits=MORE_BITS)
 
 
 def _floats(row: Sequence[arb]) -> list[float]:

@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,25 +19,16 @@ from shuffledp.bounds.crowds import Groups, set_of
 from shuffledp.bounds.data_sets import apart, log_delta
 from shuffledp.bounds.several import several_laws
 from shuffledp.errors import NotCertified, ShuffleDPError
-from shuffledp.kernel.contour import Contour
 from shuffledp.kernel.linear_test import DataSets
 from shuffledp.propose.linear_test import Laws, information, propose
 from shuffledp.propose.solve import Root, Value, certified, root
 
-# For a second evaluation: additional bits, and factors for the period and for the tolerance of
-# nodes left out.
-MORE_BITS, _LONGER, _LESS = 64, 1.25, 0.03
 # Number of data sets evaluated: those with the largest Fisher information.
 _MOST_SETS = 4
 # Largest number of data sets tried for one pair of inputs of a crowd.
 _MOST_OF_PAIR = 64
 # Least eps that is tried, and the relative accuracy of an end.
 _SMALLEST, _RTOL = 1e-9, 1e-7
-
-
-def finer(contour: Contour) -> Contour:
-    """A contour with a longer period and fewer nodes left out."""
-    return replace(contour, period=_LONGER * contour.period, tolerance=_LESS * contour.tolerance)
 
 
 class Best(NamedTuple):
@@ -80,24 +71,14 @@ class DataSet:
             np.array([float(count) for _, count in sets.others if count]),
         )
 
-    def log_delta(self, epsilon: float, *, again: bool = False) -> float:
-        """Certified lower end of log delta; -inf where none is found.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps >= 0 in nats.
-        again : bool
-            Whether to use more bits and nodes, to check an earlier result.
-        """
+    def log_delta(self, epsilon: float) -> float:
+        """Certified lower end of log delta at eps >= 0 (nats); -inf where none is found."""
         found = propose(self.floats, epsilon) if self.floats.counts.size else None
-        tested, bits = None if found is None else (found.test, found.contour), 0
-        if again:
-            tested, bits = None if tested is None else (tested[0], finer(tested[1])), MORE_BITS
+        tested = None if found is None else (found.test, found.contour)
         try:
-            return log_delta(self.laws, self.users, epsilon, tested, more_bits=bits)
+            return log_delta(self.laws, self.users, epsilon, tested)
         except NotCertified:  # the test's sum has too many nodes
-            return log_delta(self.laws, self.users, epsilon, None, more_bits=bits)
+            return log_delta(self.laws, self.users, epsilon, None)
 
     def estimate(self, epsilon: float) -> float:
         """An estimate of log delta in floats, as if other users could send every report."""

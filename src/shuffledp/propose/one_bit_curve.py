@@ -76,15 +76,11 @@ class Curve:
         Users, the victim included.
     noise : NoiseLaw, optional
         The noise added to the number of ones.
-    more_bits : int
-        Bits beyond the working precision for n.
     """
 
-    def __init__(
-        self, bits: Bits, n: int, *, noise: NoiseLaw | None = None, more_bits: int = 0
-    ) -> None:
+    def __init__(self, bits: Bits, n: int, *, noise: NoiseLaw | None = None) -> None:
         self.bits, self.n, self.noise = bits, n, noise
-        self._precision = OneBit.precision(n - 1) + more_bits
+        self._precision = OneBit.precision(n - 1)
         low, high = bits.inputs
         # If the laws are mirror images, the second order is the mirror image of the first.
         self._orders = [(high, low)] if bits.mirrored else [(high, low), (low, high)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from functools import partial
 
 import numpy as np
 
@@ -94,18 +93,15 @@ class Profile:
     ----------
     pair : Pair
         The laws of one message.
-    more_bits : int
-        Bits beyond the usual working precision.
     """
 
-    def __init__(self, pair: Pair, *, more_bits: int = 0) -> None:
-        self.pair, self._more_bits = pair, more_bits
-        self._bits = precision_for(pair.n) + more_bits
+    def __init__(self, pair: Pair) -> None:
+        self.pair, self._bits = pair, precision_for(pair.n)
         self._found: dict[tuple[float, float, End, float], LogInterval] = {}
         self._estimates: dict[float, float] = {}
 
     def __reduce__(self) -> tuple[Callable[..., Profile], tuple[Pair]]:
-        return partial(Profile, more_bits=self._more_bits), (self.pair,)
+        return Profile, (self.pair,)
 
     def fingerprint(self) -> Hashable:
         """A key that is equal only for pairs with the same answers."""

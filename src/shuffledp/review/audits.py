@@ -35,10 +35,6 @@ _ASSUMPTIONS = (
     "Nothing is said of inputs that were not audited, nor of differences too small for the sample.",
     "Cells, events and the parts of the level were settled before any report was made.",
 )
-_NOT_CHECKED = (
-    "Not checked: p-values and bounds are as the file says; they were not computed again from its "
-    "counts."
-)
 
 
 def audit_report(saved: Any, *, date: str | None = None) -> Document:
@@ -64,8 +60,7 @@ def _blocks(saved: Any) -> list[Block]:
     blocks: list[Block] = [status(kind, strong(_capital(saved.verdict)), words)]
     for name, part in saved.parts.items():
         blocks += [heading(_TITLES[name], 2), *_of(part)]
-    rests_on = (*_ASSUMPTIONS, _NOT_CHECKED) if saved.is_read else _ASSUMPTIONS
-    return [*blocks, heading("What this rests on", 2), bullets(rests_on)]
+    return [*blocks, heading("What this rests on", 2), bullets(_ASSUMPTIONS)]
 
 
 def _of(part: Any) -> list[Block]:

@@ -13,6 +13,7 @@ from shuffledp import _check, theorems
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, Theorem
+from shuffledp.errors import rejected
 from shuffledp.propose.profile import LARGEST_EPSILON
 from shuffledp.rounds.core import Ends, Rounds, joined, worst
 from shuffledp.rounds.dots import Bracket, law_below
@@ -26,7 +27,7 @@ from shuffledp.rounds.zcdp import best_rho, orders_around, orders_up_to
 from shuffledp.values.described import by_name
 
 U = UNIT_ROUNDOFF
-LARGEST_ORDER = 1e6
+LEAST_ORDER, LARGEST_ORDER = 1.0 + 1e-9, 1e6
 GDP_RTOL = 1e-3
 # Shares of the eps that decides a trade-off, at which the curve of one pair of datasets is
 # enclosed.
@@ -51,6 +52,14 @@ _PLD_TARGET = -31.0
 _FARTHEST = 700.0
 
 
+def _order(value: Any) -> float:
+    """An order of Renyi divergence, above 1 by more than rounding."""
+    order = _check.real("order", value)
+    if not LEAST_ORDER <= order <= LARGEST_ORDER:
+        raise rejected("order", value, f"above 1 (at least 1 + 1e-9) and at most {LARGEST_ORDER:g}")
+    return order
+
+
 @dataclass(frozen=True, repr=False)
 class Composed(Rounds):
     """Rounds of mechanisms on the same users, made by ``compose``.
@@ -66,7 +75,7 @@ class Composed(Rounds):
     @by_name
     def renyi(self, *, order: float) -> Bound:
         """Renyi divergence of all rounds together, in nats; it is additive over rounds."""
-        order = _check.real("order", order, low=1.0 + 1e-9, high=LARGEST_ORDER)
+        order = _order(order)
         low, high = self._lower_renyi((order,))(order), self._upper_renyi((order,))(order)
         cap = self.eps0
         upper = self._upper_theorem(capped=cap <= high and math.isfinite(cap))
@@ -77,7 +86,7 @@ class Composed(Rounds):
 
     def rdp(self, orders: Iterable[float]) -> list[float]:
         """Upper ends of the Renyi divergence at each order, in nats, as for an RDP accountant."""
-        checked = [_check.real("order", A, low=1.0 + 1e-9, high=LARGEST_ORDER) for A in orders]
+        checked = [_order(A) for A in orders]
         at = self._upper_renyi(tuple(checked))
         return [min(at(A), self.eps0) for A in checked]
 
