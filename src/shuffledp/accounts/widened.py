@@ -54,7 +54,7 @@ class Widened:
 
     @property
     def _together(self) -> bool:
-        """Whether data sets that differ in several users are seen as one: never sender by sender."""
+        """Whether data sets that differ in all of the users may be told apart by what is seen."""
         return 1 < self.changed <= self.one.n
 
     def bound(self, quantity: Quantity, value: float) -> Bound:
