@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from shuffledp import theorems
@@ -79,8 +80,12 @@ class Rounds(Accountant):
 
     @property
     def eps0(self) -> float:
-        """Pure guarantee of all rounds together in nats; inf if there is none."""
-        return math.fsum(count * part.eps0 for part, count in self.parts) * (1.0 + 4 * U)
+        """Pure guarantee of all rounds together in nats, rounded up; inf if there is none."""
+        if any(math.isinf(part.eps0) for part, _ in self.parts):
+            return math.inf
+        exact = sum((count * Fraction(part.eps0) for part, count in self.parts), Fraction(0))
+        near = float(exact)
+        return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
 
     @property
     def _plan(self) -> Plan:
