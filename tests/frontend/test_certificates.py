@@ -7,6 +7,8 @@ say less than before.
 
 import json
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -69,6 +71,45 @@ def test_what_was_issued_is_verified_and_what_is_better_is_not(kind, tmp_path, m
         assert any(
             c.verdict == "does not hold" and c.claim.startswith(claim["end"]) for c in found
         ), claim
+
+
+OTHER_ROUNDING = """
+import sys
+import numpy as np
+from shuffledp.cli import main
+from shuffledp.propose import saddle, stealing
+
+chance = np.random.default_rng(2)
+
+
+class Rounded:
+    def __getattr__(self, name):
+        found = getattr(np, name)
+        if name not in {"exp", "expm1", "log", "log1p", "sqrt"}:
+            return found
+
+        def rounded(*given, **named):
+            value = found(*given, **named)
+            return value * (1.0 + 2e-16 * chance.integers(-1, 2, size=np.shape(value)))
+
+        return rounded
+
+
+saddle.np = stealing.np = Rounded()
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.long
+def test_a_machine_that_rounds_otherwise_verifies_few_users(tmp_path):
+    """Rounding decides where the search for label stealing's numbers ends."""
+    krr, made = 'name = "k-rr"\nk = 10\neps0 = 4.0', tmp_path / "few.toml"
+    made.write_text(one(krr, users="users = 150", target="delta = 1e-6", rtol=1e-6))
+    issue = [sys.executable, "-c", OTHER_ROUNDING, "account", str(made), "-o", str(tmp_path)]
+    subprocess.run(issue, check=True, capture_output=True)
+    again = [sys.executable, "-m", "shuffledp", "verify", str(tmp_path / "few.certificate.json")]
+    found = subprocess.run(again, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
 
 
 # ------------------------------------------------------------------- every field, one at a time
