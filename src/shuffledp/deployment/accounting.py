@@ -18,8 +18,8 @@ from shuffledp.errors import NotCertified
 # Of the figure: relative width of the bounds and, for sums of many coordinates, whose time grows
 # with its inverse root, of theirs; number of points, some of which take seconds.
 _CURVE_RTOL, _SUMS_RTOL, _CURVE_POINTS = 1e-3, 5e-3, 9
-# Among so few users, an end of eps by label stealing may differ by 5e-4 between machines. Margins of
-# eps and log delta for that.
+# Among so few users, an end of eps by label stealing may differ by 5e-4 between machines. Margins
+# of eps and of log delta for that.
 _FEW, _SEARCHED = 2_000, {"epsilon": 1e-3, "delta": 1e-2}
 # Beyond it no sums of bits are accounted for: all data sets are searched.
 _MOST_SUMMED = 1_000_000
