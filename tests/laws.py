@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 import shuffledp as sd
-from shuffledp.arithmetic.balls import ctx
+from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.ball.record import Definition
+from shuffledp.bounds import stealing
 from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.local import log_local_delta
 from shuffledp.bounds.pairs import LawPair, Laws
+from shuffledp.bounds.stealing_cases import Numbers, cases_of
 from shuffledp.laws.pairs import blanket_pair as of_blanket
 from shuffledp.laws.pairs import cells_of, has_classes
 from shuffledp.laws.pairs import dataset_pair as of_dataset
@@ -20,7 +22,6 @@ from shuffledp.laws.sources import Family
 from shuffledp.mechanism.base import mechanism_from_dict
 from shuffledp.multimessage import MultiMessage
 from shuffledp.propose.profile import Profile
-from shuffledp.propose.stealing_claims import StealingClaims
 
 BITS = 100
 CUT = -320.0
@@ -88,10 +89,14 @@ def _profile(pair, epsilon, swap, rel):
     return found.low, found.high
 
 
-def log_delta_stealing(table, free, *, n, epsilon, guess=-60.0, enough=-math.inf, jump=False):
-    """The bound of one claim by label stealing; ``guess`` is about log delta."""
-    claims = StealingClaims(mechanism_of(table), n, guess, jump=jump)
-    return claims.log_delta(free, epsilon=epsilon, enough=enough)
+def log_delta_stealing(table, free, *, n, epsilon, guess=-60.0, enough=-math.inf):
+    """The bound at given free numbers, with more bits; ``guess`` is about log delta."""
+    numbers = [
+        Numbers(**{**one, "share": tuple(one["share"]), "join": tuple(one["join"])}) for one in free
+    ]
+    with ctx.workprec(precision_for(n) + 64):
+        cases = cases_of(mechanism_of(table), guess)
+        return stealing.log_delta(cases, numbers, n, epsilon, enough=enough)
 
 
 @dataclass(frozen=True)

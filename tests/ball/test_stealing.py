@@ -1,4 +1,4 @@
-"""Claims by label stealing, computed again with more bits and a finer sum."""
+"""Ends by label stealing, computed again at their numbers with more bits."""
 
 import math
 
@@ -7,18 +7,6 @@ import pytest
 import shuffledp as sd
 from laws import log_delta_stealing, others_of
 from shuffledp.errors import NotCertified, ParameterError
-
-NOISE = {
-    "laplace": (
-        sd.Laplace(eps0=1.0, binary=True),
-        {"eps0": 1.0, "low": 0.0, "high": 1.0, "binary": True},
-    ),
-    "discrete-gaussian": (
-        sd.DiscreteGaussian(top=3, sigma=4.0),
-        {"top": 3, "sigma": 4.0},
-    ),
-}
-
 
 LABELS = (
     sd.Hybrid(eps0=2.0),
@@ -53,12 +41,11 @@ def claimed(randomizer, n, delta=1e-6):
     return epsilon, found.log_upper, found.witness["upper"]["free"]
 
 
-@pytest.mark.parametrize("name", NOISE)
-def test_balls_confirm_noise_with_covers_of_their_own(name):
-    randomizer, parameters = NOISE[name]
+def test_balls_confirm_noise_that_is_cut_off():
+    randomizer = sd.DiscreteGaussian(top=3, sigma=4.0)
     epsilon, log_delta, free = claimed(randomizer, 5_000)
     found = log_delta_stealing(
-        {"name": name, **parameters}, free, n=5_000, epsilon=epsilon, guess=log_delta
+        randomizer.to_dict(), free, n=5_000, epsilon=epsilon, guess=log_delta
     )
     assert log_delta - 0.1 < found <= log_delta
 
@@ -84,15 +71,11 @@ def test_numbers_out_of_range_are_refused():
         {"share": [0.1, 0.1, 0.1]},
         {"share": [0.1, -0.1]},
         {"share": [0.1, math.nan]},
-        {"share": [0.1, True]},
-        {"share": 0.1},
         {"join": [0.1, 1.5]},
-        {"join": None},
         {"alpha": 0.0},
         {"alpha": math.inf},
         {"smoothing": -1.0},
         {"step": 0.0},
-        {"step": None},
         {"ceiling": 1.0},
     ):
         with pytest.raises(ParameterError):

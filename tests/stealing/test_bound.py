@@ -167,8 +167,6 @@ def test_the_worst_pair_and_label_count_and_what_is_enough_need_not_be_sharp() -
             every = [case(*pair, range(3)) for pair in pairs]
             assert log_delta(every, [free] * 4, n, eps, enough=together + more) == together + more
             assert log_delta(every, [free] * 4, n, eps, enough=together - more) >= together - 1e-9
-        finer = log_delta([case(0, 1, range(3))], [free], n, eps, finer=4)
-        assert finer <= log_delta([case(0, 1, range(3))], [free], n, eps) + 1e-9
 
 
 def test_what_is_seen_for_sure_is_paid_in_full() -> None:

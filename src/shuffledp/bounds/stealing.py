@@ -41,7 +41,6 @@ def log_delta(
     epsilon: float,
     *,
     enough: float = -math.inf,
-    finer: int = 1,
 ) -> float:
     """log of the bound, rounded up to a float; ``enough`` if the bound is certainly at most that.
 
@@ -57,8 +56,6 @@ def log_delta(
         eps >= 0 in nats.
     enough : float
         A log delta: a bound at most this is not computed any more sharply.
-    finer : int
-        Divisor of the step of all sums.
 
     Raises
     ------
@@ -75,13 +72,13 @@ def log_delta(
     grow, target = arb(epsilon).exp(), arb(0) if enough == -math.inf else arb(enough).exp()
     shared = _shared(numbers) if isinstance(cases, InputCases) else None
     alone = [i for i, free in enumerate(numbers) if free is not shared]
-    worst = _worst(cases, numbers, alone, n, grow, finer, target)
+    worst = _worst(cases, numbers, alone, n, grow, target)
     if shared is not None and isinstance(cases, InputCases):
         others = set(range(len(numbers))).difference(alone)
         _checked(shared, cases[min(others)])
         # Leave out pairs whose bound is certainly no larger than one that counts anyhow.
         left = sorted(others - cases.surely_met(shared, n, epsilon, target.max(worst)))
-        worst = worst.max(_worst(cases, numbers, left, n, grow, finer, target.max(worst)))
+        worst = worst.max(_worst(cases, numbers, left, n, grow, target.max(worst)))
     return enough if worst <= target else float_above(worst.log())
 
 
@@ -108,14 +105,13 @@ def _worst(
     which: Sequence[int],
     n: int,
     grow: arb,
-    finer: int,
     target: arb,
 ) -> arb:
     """The largest bound of some cases, computed only as far as it exceeds the target."""
     found: list[_Open] = []
     for i in which:
         free = _checked(numbers[i], cases[i])
-        found += _Stolen(cases[i], free, n, grow, finer).open_labels(target)
+        found += _Stolen(cases[i], free, n, grow).open_labels(target)
     worst = arb(0)
     # The order affects only the time.
     for one in sorted(found, key=lambda one: -float(one.rough.mid())):
@@ -135,9 +131,9 @@ class _Open(NamedTuple):
 class _Stolen:
     """The bound of one pair of inputs at its free numbers."""
 
-    def __init__(self, case: Case, free: Numbers, n: int, grow: arb, finer: int) -> None:
+    def __init__(self, case: Case, free: Numbers, n: int, grow: arb) -> None:
         self._case, self._n, self._grow = case, n, grow
-        self._line = line_at(free.alpha, free.smoothing, free.step, finer=finer)
+        self._line = line_at(free.alpha, free.smoothing, free.step)
         self._alpha = arb(free.alpha)
         self._ceiling = None if free.ceiling is None else arb(free.ceiling)
         share, join = [arb(x) for x in free.share], [arb(x) for x in free.join]

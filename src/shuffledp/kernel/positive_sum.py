@@ -85,8 +85,8 @@ class Line:
             raise ParameterError(f"{self}: wanted finite positive numbers")
 
 
-def line_at(alpha: float, smoothing: float, step: float, *, finer: int = 1) -> Line:
-    """The line at these free numbers; ``finer`` divides the step.
+def line_at(alpha: float, smoothing: float, step: float) -> Line:
+    """The line at these free numbers.
 
     Raises
     ------
@@ -95,10 +95,10 @@ def line_at(alpha: float, smoothing: float, step: float, *, finer: int = 1) -> L
     NotCertified
         If the line has too many nodes.
     """
-    step, width = step / finer, smoothing * step / finer
+    width = smoothing * step
     last = _FAR / width if width > 0.0 else 1.0
     line = Line(alpha, smoothing, step, max(math.ceil(min(last, 1e18)), 1), _SMALL)
-    if last > _MOST_NODES * finer:
+    if last > _MOST_NODES:
         raise NotCertified(f"label stealing: a sum of {last:.3g} nodes")
     return line
 

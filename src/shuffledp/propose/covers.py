@@ -19,7 +19,6 @@ __all__ = [
     "COARSE",
     "FEW",
     "FINE",
-    "FINEST",
     "Detail",
     "cover",
     "edges_for",
@@ -28,10 +27,9 @@ __all__ = [
 ]
 
 
-# For an end, for values that rounds are composed of, and for a reader's check of an end; and among
-# few users, where the bound itself is several per cent above the lower end.
-FINE, COARSE, FINEST = Detail(), Detail(2e-4, 0.6, 3e-4), Detail(1.5e-5, 0.6, 1.5e-5)
-FEW = Detail(8e-5, 0.6, 4e-5)
+# For an end, for values that rounds are composed of, and among few users, where the bound itself is
+# several per cent above the lower end.
+FINE, COARSE, FEW = Detail(), Detail(2e-4, 0.6, 3e-4), Detail(8e-5, 0.6, 4e-5)
 # How often a cover with too many inputs is made again, and the factor by which it is coarser each
 # time.
 _AGAIN, _COARSER = 3, 5.0

@@ -72,7 +72,7 @@ class DataSet:
         )
 
     def log_delta(self, epsilon: float) -> float:
-        """Certified lower end of log delta at eps >= 0 (nats); -inf where none is found."""
+        """Certified lower end of log delta at eps >= 0 in nats; -inf where none is found."""
         found = propose(self.floats, epsilon) if self.floats.counts.size else None
         tested = None if found is None else (found.test, found.contour)
         try:

@@ -17,7 +17,7 @@ from shuffledp.bounds.interval import is_binary, log_delta_on_interval, outputs_
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.positive_sum import step_of
-from shuffledp.propose.covers import COARSE, FEW, FINE, FINEST, Detail, cover
+from shuffledp.propose.covers import COARSE, FEW, FINE, Detail, cover
 from shuffledp.propose.interval import Free, Laws, Sketch, free_numbers
 from shuffledp.propose.solve import Root, Value, certified
 from shuffledp.propose.stealing_ends import End, Stealing
@@ -43,16 +43,14 @@ class IntervalStealing(Stealing):
         A mechanism with Laplace or normal noise on an interval.
     n : int
         Number of users, the victim included.
-    more_bits : int
-        Bits beyond the usual working precision.
     """
 
     rtol: ClassVar[float] = 1e-4
     far: ClassVar[float] = 0.0
 
-    def __init__(self, mechanism: Definition, n: int, *, more_bits: int = 0) -> None:
+    def __init__(self, mechanism: Definition, n: int) -> None:
         super().__init__()
-        self._n, self._bits = n, precision_for(n) + more_bits
+        self._n, self._bits = n, precision_for(n)
         self._binary = is_binary(mechanism)
         with ctx.workprec(self._bits):
             self._at = outputs_of(mechanism)
@@ -117,13 +115,6 @@ class IntervalStealing(Stealing):
         if not value < enough + _HOPELESS and math.isfinite(enough):
             raise NotCertified("label stealing: no bound by a cover is near")
         return End(eps, value, [numbers], 0)
-
-    def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:
-        """log of the bound at a claim's numbers, in finer cells, rounded up to a float.
-
-        ``enough`` if the bound is certainly at most that.
-        """
-        return self._value(epsilon, numbers, about, FINEST, enough=enough)
 
     def _detail(self, about: float) -> Detail:
         return FEW if self.is_dear(about) else FINE

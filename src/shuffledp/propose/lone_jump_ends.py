@@ -14,7 +14,7 @@ from shuffledp.ball.record import Definition
 from shuffledp.bounds.lone_jump import log_delta_with_jump
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified
-from shuffledp.propose.covers import FINEST, Detail
+from shuffledp.propose.covers import Detail
 from shuffledp.propose.interval import Free, free_numbers
 from shuffledp.propose.interval_ends import IntervalStealing, free_of
 from shuffledp.propose.jump_covers import jump_cover
@@ -22,9 +22,8 @@ from shuffledp.propose.lone_jump import around, jump_numbers, moved_jump, surrou
 
 __all__ = ["LoneJump"]
 
-# Number of cells of outputs for an end, and for the check of a claim. Twice as many improve eps by
-# less than 1e-3.
-_CELLS, _FINE_CELLS = 160, 240
+# Number of cells of outputs. Twice as many improve eps by less than 1e-3.
+_CELLS = 160
 # Upper estimate of what all labels add to the log delta of the two likely worst ones.
 _MARGIN = 4.5e-3
 
@@ -38,12 +37,10 @@ class LoneJump(IntervalStealing):
         A mechanism with normal noise on an interval.
     n : int
         Number of users, the victim included.
-    more_bits : int
-        Bits beyond the usual working precision.
     """
 
-    def __init__(self, mechanism: Definition, n: int, *, more_bits: int = 0) -> None:
-        super().__init__(mechanism, n, more_bits=more_bits)
+    def __init__(self, mechanism: Definition, n: int) -> None:
+        super().__init__(mechanism, n)
         if not self._at.normal:
             raise NotCertified("lone-jump: wanted noise with unbounded ratios on an interval")
 
@@ -72,14 +69,15 @@ class LoneJump(IntervalStealing):
         enough: float = -math.inf,
     ) -> float:
         """log of the certified bound; ``ends``: of the labels (1, 0, 0) and (0, 1, 0) alone."""
+        del detail
         free, sketch, n = free_of(numbers, about), self._sketch, self._n
-        two, cells = self._binary or ends, _FINE_CELLS if detail is FINEST else _CELLS
+        two = self._binary or ends
         with np.errstate(all="ignore"):
             places = around(sketch, n, eps, free)
             if not places.places:
                 return math.inf
             beside = surroundings(sketch, n, eps, free, places)
-            made = jump_cover(sketch, n, eps, free, beside, cells=cells, two_inputs=two)
+            made = jump_cover(sketch, n, eps, free, beside, cells=_CELLS, two_inputs=two)
         with ctx.workprec(self._bits):
             log = log_delta_with_jump(
                 self._at, made, places, numbers, n, eps, two_inputs=two, enough=enough

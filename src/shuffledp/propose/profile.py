@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
 import numpy as np
 
@@ -96,11 +96,12 @@ class Profile:
     """
 
     def __init__(self, pair: Pair) -> None:
-        self.pair, self._bits = pair, precision_for(pair.n)
+        self.pair = pair
+        self._bits = precision_for(pair.n)
         self._found: dict[tuple[float, float, End, float], LogInterval] = {}
         self._estimates: dict[float, float] = {}
 
-    def __reduce__(self) -> tuple[Callable[..., Profile], tuple[Pair]]:
+    def __reduce__(self) -> tuple[type[Profile], tuple[Pair]]:
         return Profile, (self.pair,)
 
     def fingerprint(self) -> Hashable:
