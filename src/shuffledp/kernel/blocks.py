@@ -20,12 +20,6 @@ _SPLIT, _ROW = 8, 64
 _SHARE, _FALL = 0.01, 0.7
 # Blocks wider than this, in standard deviations of a draw, cannot be bounded from their midpoints.
 _WIDEST = 0.7
-# If windows of gains leave more blocks than this to be summed, midpoints are used instead: around
-# the saddle, one to three blocks have to be summed.
-_CENTRE = 4
-# A block's bound costs as much as its sum. After this many consecutive blocks without a sufficient
-# bound, one more block is summed before the next bound is tried.
-_PATIENCE = 8
 # Most work of one integral, in nodes times atoms (about two seconds), and the work of a node
 # besides its atoms. A block's bound counts as its sum.
 MOST_WORK, _PER_NODE = 3e7, 30
@@ -55,9 +49,8 @@ class Nodes:
         self.left_out = self._cap * kernel.beyond(self.step * self.end, self.step)
         self.starts = [0]
         self._room, self._weight = work, BLOCK * sum(x.atoms + _PER_NODE for x in sums)
-        rest = self._by_windows()
-        if rest < self.end:
-            self._by_midpoints(rest)
+        if self.end > BLOCK:
+            self._bound_from(BLOCK)
 
     def values(self, sums: Sequence[TiltedSum]) -> list[acb]:
         """The whole sum's transform / scale on the blocks in `starts`, without the drift factor.
@@ -117,36 +110,7 @@ class Nodes:
         if self._room < 0.0:
             raise NotCertified("the contour asks for more nodes times atoms than it may have")
 
-    def _by_windows(self) -> int:
-        """Bound blocks of growing size by windows of gains.
-
-        Return the node where this stops helping.
-        """
-        place = size = BLOCK
-        dense, failed, met = any(x.dense for x in self._sums), 0, 0
-        while place < self.end:
-            low, high = self.step * place, self.step * (place + size)
-            self._spend(1)
-            bound = arb(1)
-            for x in self._sums:
-                bound *= x.bound_between(low, high)
-            if self._negligible(place, size, bound):
-                place, failed, met = place + size, 0, met + 1
-                # After two bounded blocks of one size, larger blocks are tried.
-                size = 2 * size if met % 2 == 0 else size
-            elif size > BLOCK:
-                size, met = max(BLOCK, size // 2 // BLOCK * BLOCK), 0
-            elif dense or len(self.starts) < _CENTRE:
-                failed, met = failed + 1, 0
-                more = range(place, place + BLOCK * (1 + failed // _PATIENCE), BLOCK)
-                self._spend(len(more))
-                self.starts += more
-                place = more[-1] + BLOCK
-            else:
-                break
-        return place
-
-    def _by_midpoints(self, first: int) -> None:
+    def _bound_from(self, first: int) -> None:
         """Bound blocks by the transform at their midpoints.
 
         Split those whose bound does not suffice.

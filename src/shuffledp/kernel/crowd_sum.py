@@ -198,22 +198,12 @@ class _Type:
 class _Together:
     """Bounds of the largest factor among a group's types, divided by the largest power."""
 
-    dense = False
-
     def __init__(self, types: Sequence[_Type]) -> None:
         self.types, self.cap = types, arb(1)
         self.power = _largest([one.power for one in types])
         self.atoms = sum(len(one.law.gains) for one in types)
         parts = [types[0].reservoir, *(one.law for one in types)]
         self.spread = _largest([part.variance.nonnegative_part().sqrt() for part in parts])
-
-    def bound_between(self, low: arb, high: arb) -> arb:
-        common = self.types[0].reservoir.modulus_between(low, high)
-        found = []
-        for one in self.types:
-            own = one.law.modulus_between(low, high)
-            found.append(one.factor(common * common, own * own) / self.power)
-        return self.cap.min(_largest(found))
 
     def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
         common = self.types[0].reservoir.squares_around(step, starts, size, count)

@@ -6,19 +6,13 @@ tilted by e^(alpha x) and divided by their value at t = 0. All of them are balls
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
 from typing import Protocol
 
-from shuffledp.arithmetic.balls import acb, acb_mat, arb, disc, float_above, float_below, total
+from shuffledp.arithmetic.balls import acb, acb_mat, arb, disc, total
 
 __all__ = ["Bounded", "Draws", "Moments", "Summand", "TiltedSum"]
-
-# Slightly less than pi: a window of this length over t is shorter than half a turn.
-_HALF_TURN = 3.14159
 
 
 class Bounded(Protocol):
@@ -26,12 +20,7 @@ class Bounded(Protocol):
 
     cap: arb  # upper bound on the whole line
     atoms: int
-    dense: bool  # whether midpoints of blocks of nodes are not worth evaluating
     spread: arb  # upper bound of the standard deviation of one draw
-
-    def bound_between(self, low: arb, high: arb) -> arb:
-        """Upper bound of |transform| / scale on low <= |t| <= high."""
-        ...
 
     def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
         """Upper bounds of |transform| / scale: `count` blocks of `size` nodes from each start."""
@@ -174,48 +163,6 @@ class Moments:
             found.append((square + radius * slope + bend).nonnegative_part())
         return found
 
-    @cached_property
-    def _sorted(self) -> tuple[list[float], list[float], list[arb], list[arb], list[arb]]:
-        """Floats below and above the sorted gains, and running sums of p, pX and pX^2."""
-        order = sorted(range(len(self.gains)), key=lambda j: float(self.gains[j]))
-        lows = [float_below(self.gains[j]) for j in order]
-        # Balls of adjacent gains may overlap: the floats are made monotone outward.
-        lows = list(accumulate(reversed(lows), min))[::-1]
-        highs = list(accumulate((float_above(self.gains[j]) for j in order), max))
-        law = [self.law[j] for j in order]
-        first = [self.moments[j] for j in order]
-        second = [self.moments[j] * self.gains[j] for j in order]
-        sums = [list(accumulate(terms, initial=arb(0))) for terms in (law, first, second)]
-        return lows, highs, sums[0], sums[1], sums[2]
-
-    def modulus_between(self, low: arb, high: arb) -> arb:
-        """Upper bound of |E e^(itX)| on low <= |t| <= high, by windows (theory.md, Theorem 6.6).
-
-        Gains are cut into windows of length at most w <= pi/high. In a window with mass m, mean x/m
-        and variance Var = q/m - (x/m)^2, the modulus is at most m sqrt(1 - c^2 low^2 Var), with c =
-        sin(v)/v at v = low w/2.
-        """
-        lows, highs, mass, first, second = self._sorted
-        longest = _HALF_TURN / float_above(high)
-        windows, start, widest = [], 0, 0.0
-        while start < len(lows):
-            end = max(start + 1, bisect_right(highs, lows[start] + longest, start))
-            windows.append((start, end))
-            if end > start + 1:
-                widest = max(widest, highs[end - 1] - lows[start])
-            start = end
-        found, width = arb(0), arb(widest) * (1 + arb(2) ** -50)
-        if not width * high <= arb.pi():
-            return mass[-1]
-        loss = (2 * (low * width / 2).sin() / width) if widest else arb(0)
-        loss = loss * loss
-        for start, end in windows:
-            m, x, q = (s[end] - s[start] for s in (mass, first, second))
-            if end > start + 1:
-                m = (m * m - loss * (m * q - x * x)).nonnegative_part().sqrt()
-            found += m
-        return found
-
 
 class _TiltedDraws:
     """`TiltedSum` of independent draws: the transform of one draw to the power `count`."""
@@ -225,15 +172,11 @@ class _TiltedDraws:
         self.log_scale = self.count * self.one.mass.log()
         self.drift = self.count * self.one.mean
         self.cap, self.atoms = arb(1), len(draws.masses)
-        self.dense = self.atoms > DENSE
         self.spread = self.one.variance.nonnegative_part().sqrt()
 
     def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
         ones = self.one.transforms(step, starts, count)
         return [power(one, self.count) for one in ones]
-
-    def bound_between(self, low: arb, high: arb) -> arb:
-        return self.cap.min(self.one.modulus_between(low, high) ** self.count)
 
     def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
         squares = self.one.squares_around(step, starts, size, count)
@@ -257,9 +200,6 @@ def _baby_steps(starts: Sequence[int], count: int) -> int:
 
 # Doubling the number of baby steps pays if it leaves at most this share of the giant steps.
 _SPARSE = 0.75
-
-# Number of atoms from which on windows bound blocks faster than midpoints do; measured.
-DENSE = 40
 
 
 def power(value: acb, count: int) -> acb:

@@ -57,7 +57,7 @@ class _TiltedDifference:
         self.log_scale = n * self.usual.mass.log() + self.step_up.log()
         self.drift = n * self.usual.mean
         self.rare_mass, self.cap = rare, arb(1)
-        self.dense, self.atoms = True, len(self.usual.gains) + len(self.rare.gains)
+        self.atoms = len(self.usual.gains) + len(self.rare.gains)
         self.spread = self.usual.variance.nonnegative_part().sqrt()
 
     def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
@@ -75,14 +75,8 @@ class _TiltedDifference:
         size = v.abs_upper()
         return disc(n * size * (a.abs_upper() + size) ** (n - 1) / self.step_up)
 
-    def bound_between(self, low: arb, high: arb) -> arb:
-        """The lesser of n V (|A| + V)^(n-1) and the cap."""
-        usual = self.usual.modulus_between(low, high)
-        n, rare = self.count, self.rare_mass
-        return self.cap.min(n * rare * (usual + rare) ** (n - 1) / self.step_up)
-
     def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
-        """The same bound, with |A| bounded from the midpoints of blocks."""
+        """The lesser of n V (|A| + V)^(n-1) and the cap, |A| bounded from midpoints of blocks."""
         n, rare = self.count, self.rare_mass
         squares = self.usual.squares_around(step, starts, size, count)
         return [
