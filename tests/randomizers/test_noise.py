@@ -104,7 +104,7 @@ class Integers(Case):
 
     def law(self, bits):
         del bits
-        return self.mechanism.noise
+        return self.mechanism.cells_of_noise
 
     def at_least(self, j, bits, own=0):
         del bits, own

@@ -8,7 +8,7 @@ squares, which ``Aggregate`` has for means, are left out.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,12 @@ from shuffledp.protocol.questions import Frequencies, Mean, Question, largest_sc
 from shuffledp.randomizers import Channel, Duchi, Gaussian
 from shuffledp.randomizers.encodings import OUE, RAPPOR
 from shuffledp.randomizers.frequency import Support
-from shuffledp.randomizers.integer_laws import GaussianNoise, GeometricNoise, whole_sums
+from shuffledp.randomizers.integer_laws import (
+    IntegerCells,
+    gaussian_noise,
+    laplace_noise,
+    whole_sums,
+)
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts
 from shuffledp.statistics.estimates import Aggregate, Law
@@ -43,12 +48,8 @@ def draw(noise: AddedNoise, size: int, source: RandomSource) -> npt.NDArray[np.i
     source : RandomSource
         The operating system's for privacy.
     """
-    law = (
-        GaussianNoise(noise.scale)
-        if noise.kind == "discrete-gaussian"
-        else GeometricNoise(1 / Fraction(noise.scale))
-    )
-    return whole_sums(law, np.zeros(size), source)
+    make = gaussian_noise if noise.kind == "discrete-gaussian" else laplace_noise
+    return whole_sums(IntegerCells(partial(make, noise.scale)), np.zeros(size), source)
 
 
 def aggregated(wanted: Question, view: Sums) -> Aggregated:

@@ -55,7 +55,7 @@ class Tree:
         object.__setattr__(self, "widths", tuple(reversed(widths)))
         object.__setattr__(self, "sizes", tuple(-(-self.domain // w) for w in self.widths))
 
-    def consistent(self, levels: list[Floats], variances: Floats) -> Floats:
+    def consistent(self, levels: Sequence[Floats], variances: Floats) -> Floats:
         """Leaves of the consistent tree nearest to the estimates (Hay et al. 2010, weighted).
 
         Least squares with independent errors of the given variance at each level, under the

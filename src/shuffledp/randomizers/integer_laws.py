@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.ball.noises import Noise
-from shuffledp.ball.outputs import rational_ball
 from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell
@@ -33,50 +31,38 @@ _DEVIATIONS = 41.0
 _MORE = 48
 
 
+@dataclass(frozen=True)
 class IntegerCells(SymmetricCells):
-    """Symmetric noise on the whole numbers, which reports tell up to 2^52."""
+    """Symmetric noise on the whole numbers, which reports tell up to 2^52.
+
+    Attributes
+    ----------
+    law : callable
+        () -> the noise, at the working precision.
+    """
 
     mirror: ClassVar[int] = 1
     digits: ClassVar[int] = 52
+    law: Callable[[], IntegerNoise]
 
-
-@dataclass(frozen=True)
-class GeometricNoise(IntegerCells):
-    """P(k) proportional to e^(-rate |k|)."""
-
-    rate: Fraction
+    def beyond(self, j: int) -> arb:
+        """By the law."""
+        return self.law().at_least(j)
 
     def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
-        """2 P(K >= k) = 2 a^k/(1 + a), solved for k, a = e^-rate."""
-        rate = float(self.rate)
+        """2 P(K >= k) = 2 a^k/(1 + a), solved for k, a = e^-rate; of Gaussian noise by a table."""
+        law = self.law()
+        if law.sigma is not None:
+            tails = _tails(law.sigma)
+            least = np.searchsorted(-tails, -tail * (1.0 + doubt + TABLE_ERROR))
+            most = np.searchsorted(-tails, -tail * (1.0 - doubt - TABLE_ERROR))
+            return least.astype(np.float64), most.astype(np.float64)
+        rate = float(1 / law.scale)
         if not rate >= _LEAST_RATE:
             msg = f"discrete-laplace: rate = {rate:g}: no sampler below 2^-52: noise is int64"
             raise NotCertified(msg)
         place = (math.log1p(math.tanh(0.5 * rate)) - np.log(tail)) / rate
         return around(place, doubt / rate)
-
-    def beyond(self, j: int) -> arb:
-        """a^j/(1 + a)."""
-        rate = rational_ball(self.rate)
-        return (-rate * j).exp() / (1 + (-rate).exp())
-
-
-@dataclass(frozen=True)
-class GaussianNoise(IntegerCells):
-    """P(k) proportional to e^(-k^2/(2 sigma^2))."""
-
-    sigma: float
-
-    def sizes(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
-        """How many k >= 1 have 2 P(K >= k) above ``tail``, by a table."""
-        tails = _tails(self.sigma)
-        least = np.searchsorted(-tails, -tail * (1.0 + doubt + TABLE_ERROR))
-        most = np.searchsorted(-tails, -tail * (1.0 - doubt - TABLE_ERROR))
-        return least.astype(np.float64), most.astype(np.float64)
-
-    def beyond(self, j: int) -> arb:
-        """The sum of the masses from j on, over all."""
-        return gaussian_table(self.sigma, ctx.prec).at_least(j)
 
 
 def whole_sums(law: IntegerCells, values: np.ndarray, source: RandomSource) -> np.ndarray:
@@ -161,17 +147,17 @@ class IntegerNoise(Noise):
 
     Attributes
     ----------
-    table : GaussianTable, or None
+    sigma : float, or None
         Of Gaussian noise; None of Laplace noise.
     """
 
-    table: GaussianTable | None = None
+    sigma: float | None = None
 
     def at_least(self, k: int) -> arb:
         """P(K >= k) for k >= 0; a^k/(1 + a) of Laplace noise, a = e^(-1/s)."""
-        if self.table is None:
+        if self.sigma is None:
             return (-k / self.scale).exp() / (1 + (-1 / self.scale).exp())
-        return self.table.at_least(k)
+        return gaussian_table(self.sigma, ctx.prec).at_least(k)
 
     def _tail(self, x: arb, y: arb | None, *, right: bool) -> tuple[bool, arb]:
         """P(x + K > y) where y is not below x, else P(x + K <= y)."""
@@ -186,6 +172,16 @@ class IntegerNoise(Noise):
     def middle(self) -> arb:
         """The last integer of which the high end is a farthest one."""
         return arb((round(float(self.low)) + round(float(self.high))) // 2)
+
+
+def laplace_noise(scale: float | arb, top: int = 0) -> IntegerNoise:
+    """Masses proportional to e^(-|k|/scale)."""
+    return IntegerNoise(arb(1), arb(scale), arb(0), arb(top))
+
+
+def gaussian_noise(sigma: float, top: int = 0) -> IntegerNoise:
+    """Masses proportional to e^(-k^2/(2 sigma^2))."""
+    return IntegerNoise(arb(2), arb(sigma) * arb(2).sqrt(), arb(0), arb(top), sigma=sigma)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -22,13 +21,13 @@ from shuffledp.mechanism.parameters import LocalEpsilon, Switch, number, whole
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.integer_laws import (
     TABLE_ERROR,
-    GaussianNoise,
-    GeometricNoise,
     IntegerCells,
     IntegerLine,
     IntegerNoise,
     farthest,
+    gaussian_noise,
     gaussian_table,
+    laplace_noise,
     masses,
     whole_sums,
 )
@@ -59,19 +58,19 @@ class LatticeNoise(MeanRandomizer):
 
     @property
     @abstractmethod
-    def noise(self) -> IntegerCells:
-        """The law of K, for the sampler."""
+    def noise(self) -> IntegerNoise:
+        """The law of K, at the working precision."""
 
     @property
-    @abstractmethod
-    def _noise(self) -> IntegerNoise:
-        """The law of K in balls, at the working precision."""
+    def cells_of_noise(self) -> IntegerCells:
+        """The same for the sampler."""
+        return IntegerCells(lambda: self.noise)
 
     def line(self, inputs: Sequence[Any]) -> IntegerLine:
         """By the tails of the noise, where a class for each integer would be too many."""
         check_inputs(inputs, self.top + 1)
         x0, x1, *others = (arb(x) for x in inputs)
-        return IntegerLine(self._noise, x0, x1, others[0] if others else None)
+        return IntegerLine(self.noise, x0, x1, others[0] if others else None)
 
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
@@ -103,7 +102,7 @@ class LatticeNoise(MeanRandomizer):
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         reports = np.empty(len(values), dtype=np.int64)
         for users in blocks(len(values)):
-            reports[users] = whole_sums(self.noise, values[users], source)
+            reports[users] = whole_sums(self.cells_of_noise, values[users], source)
         return reports
 
     def _reports(
@@ -164,7 +163,7 @@ class DiscreteLaplace(LatticeNoise):
         check_inputs(inputs, self.top + 1)
         _refuse_many(self.name, self.top + 1)
         top, eps0 = self.top, arb(self.eps0)
-        a, beyond = (-eps0 / top).exp(), self._noise.at_least
+        a, beyond = (-eps0 / top).exp(), self.noise.at_least
 
         def mass(x: int, y: int) -> arb:
             return beyond(abs(y - x)) if y in (0, top) else (1 - a) / (1 + a) * a ** abs(y - x)
@@ -177,8 +176,9 @@ class DiscreteLaplace(LatticeNoise):
         return law
 
     @property
-    def _noise(self) -> IntegerNoise:
-        return IntegerNoise(arb(1), self.top / arb(self.eps0), arb(0), arb(self.top))
+    def noise(self) -> IntegerNoise:
+        """Of scale top/eps0."""
+        return laplace_noise(self.top / arb(self.eps0), self.top)
 
     def others(self) -> Others:
         """All shifts that span the range."""
@@ -198,10 +198,6 @@ class DiscreteLaplace(LatticeNoise):
         """eps0/top = -log a."""
         return self.eps0 / self.top
 
-    def _beyond(self, distance: int) -> float:
-        """P(K >= distance)."""
-        return math.exp(-self.rate * distance) / (1.0 + math.exp(-self.rate))
-
     def variance(self, frequency: float = 0.0) -> float:
         """2a/(1 - a)^2; clamped a/(1 - a)^2 (2 - P(K <= -x) - P(K >= top - x)), largest in between.
 
@@ -211,19 +207,14 @@ class DiscreteLaplace(LatticeNoise):
         unit = self._unit
         if not self.clamped:
             return 2.0 * unit
-        middle = self.top // 2
-        return unit * (2.0 - self._beyond(middle) - self._beyond(self.top - middle))
+        middle, beyond = self.top // 2, self.noise.at_least
+        return unit * (2.0 - float(beyond(middle)) - float(beyond(self.top - middle)))
 
     @property
     def _unit(self) -> float:
         """a/(1 - a)^2 = 1/(2 sinh(rate/2))^2; inf where that is no float."""
         root = 2.0 * math.sinh(0.5 * self.rate)
         return 1.0 / root / root if root > 0.0 else math.inf
-
-    @property
-    def noise(self) -> GeometricNoise:
-        """Of rate eps0/top."""
-        return GeometricNoise(Fraction(self.eps0) / self.top)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         if not self.clamped:
@@ -289,9 +280,9 @@ class DiscreteGaussian(LatticeNoise):
         return [*law, OutputClass(arb(0), gone, beyond=True)]
 
     @property
-    def _noise(self) -> IntegerNoise:
-        scale, table = arb(self.sigma) * arb(2).sqrt(), gaussian_table(self.sigma, ctx.prec)
-        return IntegerNoise(arb(2), scale, arb(0), arb(self.top), table=table)
+    def noise(self) -> IntegerNoise:
+        """Of this sigma."""
+        return gaussian_noise(self.sigma, self.top)
 
     def others(self) -> Others | None:
         """All shifts that may matter, on few integers."""
@@ -331,11 +322,6 @@ class DiscreteGaussian(LatticeNoise):
         mass = masses(self.sigma)
         k = np.arange(mass.size, dtype=np.float64)
         return 2.0 * math.fsum(k * k * mass)
-
-    @property
-    def noise(self) -> GaussianNoise:
-        """Of this sigma."""
-        return GaussianNoise(self.sigma)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         return self._reports(reports)
