@@ -153,3 +153,5 @@ def test_what_lies_beyond_is_added(last, order):
     # With all of the backward curve beyond at its value there.
     assert exact < high < exact + 0.5
     assert upper_renyi(pair, order, last=math.inf, tail=None)[0] == math.inf
+    # Both curves are 0 from the loss on: what they may be before that is added, too.
+    assert _log_excess(upper_renyi(pair, order, last=loss, tail=None)[0], order) > exact
