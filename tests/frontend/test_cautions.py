@@ -15,7 +15,7 @@ from shuffledp.deployment.accounting import Account, Answer
 from shuffledp.deployment.files import parse
 from shuffledp.deployment.setting import settings_of
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.review import BY_DEFAULT, NAMES, cautions, verdict_of
+from shuffledp.review import NAMES, cautions, verdict_of
 
 TABLE = {
     "title": "A test",
@@ -125,15 +125,6 @@ def test_a_target_is_met_by_upper_ends_and_missed_by_lower_ones(limit, now, mini
     assert ("target-missed" in names(certificate)) is (kind != "met")
     # What is left without the shuffler is no part of it.
     assert verdict_of(claimed(table, now, (9.0, 9.0), minimum)).kind == kind
-
-
-def test_the_docs_list_them_all():
-    page = (Path(__file__).parents[2] / "docs" / "howto-deployment.md").read_text(encoding="utf-8")
-    rows = [
-        f"| `{name}` | {words} | {'yes' if name in BY_DEFAULT else 'in the report alone'} |"
-        for name, words in NAMES.items()
-    ]
-    assert "\n".join(rows) in page
 
 
 # --------------------------------------------------------------------------- the command line

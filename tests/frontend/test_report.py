@@ -15,7 +15,6 @@ import pytest
 
 from frontend.parts import of_round, situations
 from shuffledp.certificate import issue, to_json
-from shuffledp.certificate.checks import Check, Checks
 from shuffledp.deployment import Curve, Deployment, DeploymentFile, account
 from shuffledp.deployment.files import parse
 from shuffledp.plots import account_figure, svg
@@ -208,23 +207,6 @@ def test_every_number_of_the_table_is_the_certificates(table):
             assert outside >= 0 if up else outside <= 0
             assert abs(outside) <= Fraction(claim["value"]) * 10 ** (1 - digits)
         assert row[-1] == uppers[0]["theorem"][0].removesuffix("-family")
-
-
-def test_no_verdict_that_was_not_computed(one):
-    def text(verified):
-        return Page(to_html(report(replace(one, verified=verified), date=""))).text
-
-    assert "Not verified yet." in text(None)
-    assert "VERIFIED: all" not in text(None)
-    good, bad, open_ = (
-        Check("now", "eps <= 1", verdict, "how so")
-        for verdict in ("holds", "does not hold", "undecided")
-    )
-    said = text(Checks([good, good], ["the width"]))
-    assert "VERIFIED: all 2 claims hold, says shuffledp verify " in said
-    assert "the width" in said
-    assert "NOT VERIFIED: 1 of 3 claims do not hold" in text(Checks([good, bad, open_]))
-    assert "UNDECIDED: 1 of 2 claims could not be decided" in text(Checks([good, open_]))
 
 
 # --------------------------------------------------------------------------------- the figure

@@ -20,19 +20,6 @@ def shifted_binomial_delta(trials, p, alpha):
     )
 
 
-def with_noise(protocol, noise):
-    if isinstance(protocol, sd.BalcerCheu):
-        return sd.BalcerCheu(p=1.0 - noise)
-    return replace(protocol, f=noise)
-
-
-def least_noise(protocol, *, n, rtol=1e-3, **target):
-    coin = lambda noise: sd.shuffle(with_noise(protocol, noise), n=n)  # noqa: E731
-    most = 1.0 - 1.0 / protocol.d if isinstance(protocol, sd.MixDUMP) else 0.5
-    ends = {"find": "smallest", "low": 2.0**-40, "high": most * (1.0 - 1e-9), "rtol": rtol}
-    return sd.calibrate(coin, what="noise", **ends, **target)
-
-
 def fewest_messages(protocol, *, n, **target):
     """Blanket messages of a user."""
     account = lambda count: sd.shuffle(replace(protocol, blankets=count), n=n)  # noqa: E731
@@ -53,17 +40,6 @@ def test_fair_bits(epsilon, delta):
         assert shifted_binomial_delta(10 * found.beyond, half, high) > Fraction(delta)
     assert found.account.source.blankets == found.value
     assert found.account.delta(epsilon=epsilon).upper <= delta
-
-
-@pytest.mark.parametrize(("n", "epsilon", "delta"), [(60, 1.0, 1e-3), (100, 0.7, 1e-4)])
-def test_biased_bit(n, epsilon, delta):
-    found = least_noise(sd.BalcerCheu(p=0.5), n=n, epsilon=epsilon, delta=delta)
-    low, high = exponential(epsilon)
-    exact = Fraction(round(found.account.source.p * 2**64), 1 << 64)
-    assert shifted_binomial_delta(n, exact, low) <= Fraction(delta)
-    before = Fraction(round((1.0 - found.beyond) * 2**64), 1 << 64)
-    assert shifted_binomial_delta(n, before, high) > Fraction(delta)
-    assert found.value / 1.0011 < found.beyond < found.value
 
 
 @pytest.mark.parametrize(

@@ -89,27 +89,6 @@ def test_text_is_no_markup():
 # ------------------------------------------------------------------------------------ pictures
 
 
-def lines_of(axes):
-    return [line.get_xydata() for line in axes.get_lines()]
-
-
-def words_of(axes):
-    return " ".join(text.get_text() for text in axes.get_legend().get_texts())
-
-
-def test_delta_over_eps():
-    axes = ACC.plot(epsilons=[0.2, 0.1, 0.3])
-    upper, lower = lines_of(axes)
-    bounds = [ACC.delta(epsilon=e) for e in (0.1, 0.2, 0.3)]
-    assert upper[:, 0].tolist() == [0.1, 0.2, 0.3]
-    assert np.all(10 ** upper[:, 1] >= [b.lower for b in bounds])
-    assert np.all(10 ** lower[:, 1] <= [b.upper for b in bounds])
-    assert axes.get_xlabel() == "central eps (nats)"
-    assert axes.get_ylabel() == "central delta"
-    assert "k-rr, n = 1,000" in words_of(axes)
-    assert "both certified ends, too near to tell apart at this scale" in words_of(axes)
-
-
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.1), (3.0, 1e-9), (0.0, 0.0), (800.0, 0.0)])
 def test_tradeoff_is_what_eps_and_delta_leave(epsilon, delta):
     alphas, betas = tradeoff(epsilon, delta)

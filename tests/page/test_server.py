@@ -82,23 +82,6 @@ def test_an_answer_is_what_the_command_line_prints(server, fields):
     assert body["text"].startswith(f"{body['lower']} <= eps <= {body['upper']} nats ")
 
 
-def test_the_deployment_file_is_one_that_account_takes(server, tmp_path):
-    from shuffledp.deployment import load
-
-    for fields in (KRR, ASKED[4], ASKED[6], KRR | {"rounds": "12", "trust": "published"}):
-        status, body = ask(server, "deployment", fields)
-        assert status == 200, body
-        path = tmp_path / "deployment.toml"
-        path.write_text(body["toml"])
-        found = load(path).deployment
-        assert found.randomizer["name"] == fields["mechanism"]
-        assert found.population.users == int(float(fields["n"]))
-        assert found.target.delta == float(fields["delta"])
-        assert found.accounting.rounds == int(fields.get("rounds", 1))
-        assert found.accounting.trust == fields.get("trust", "all")
-    assert ask(server, "deployment", KRR | {"analysis": "clone"})[1]["toml"].startswith("# ")
-
-
 SMALL = {"mechanism": "binary-rr", "eps0": "1", "n": "100", "delta": "1e-2"}
 
 

@@ -102,30 +102,3 @@ def test_values_are_read_as_what_is_wanted():
     assert numbers.encode(pa.array([True, False]), NUMBER).values.tolist() == [1.0, 0.0]
     since = sd.Laplace(eps0=1.0, low=0.0, high=2.0**31)
     assert numbers.encode(pa.array(days[:1]), since).values.tolist() == [19_753 * 86_400.0]
-
-
-@pytest.mark.parametrize(
-    ("settings", "word"),
-    [
-        ({"name": ""}, "column"),
-        ({"name": "x", "nulls": "ignore"}, "nulls"),
-        ({"name": "x", "outside": "ignore"}, "outside"),
-        ({"name": "x", "nulls": "category"}, "domain is missing"),
-        ({"name": "x", "domain": ("a", "b"), "outside": "clip"}, "clip"),
-        ({"name": "x", "domain": ("a",)}, "1 items"),
-        ({"name": "x", "domain": ("a", "a")}, "'a'"),
-        ({"name": "x", "domain": ("a", 1)}, "all text or all whole numbers"),
-        ({"name": "x", "domain": ("a", "(other)"), "outside": "category"}, "the rest is called"),
-        ({"name": "x", "domain": ("a", "(none)"), "nulls": "category"}, "the rest is called"),
-    ],
-)
-def test_bad_columns(settings, word):
-    with pytest.raises(ParameterError, match=word):
-        Column(**settings)
-
-
-def test_domain_and_mechanism_have_to_fit():
-    with pytest.raises(ParameterError, match="3 items"):
-        Column(name="x", domain=("a", "b", "c")).check(FOUR)
-    with pytest.raises(ParameterError, match="wanted no domain"):
-        Column(name="x", domain=("a", "b", "c")).check(NUMBER)

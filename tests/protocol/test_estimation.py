@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shuffledp as sd
-from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.protocol import (
     Asked,
     project_to_simplex,
     question,
 )
-from shuffledp.protocol.moments import noise_moments
 
 rows = st.lists(st.floats(-3, 3), min_size=1, max_size=8)
 
@@ -63,24 +61,6 @@ def test_moments_are_unbiased_and_their_errors_right(mechanism):
     assert np.allclose(np.mean(errors, axis=0), measured, rtol=0.2)
     assert abs(spreads[:, 0].mean() - values.var()) < 5 * spreads[:, 0].std() / math.sqrt(300)
     assert np.isclose(spreads[:, 1].mean(), spreads[:, 0].std(), rtol=0.2)
-
-
-def test_moments_in_batches_and_noise_moments():
-    mechanism = sd.Gaussian(sigma=0.5)
-    reports = mechanism.simulate(np.linspace(0, 1, 1000), seed=1)
-    wanted = question(mechanism, None, Asked(moments=2))
-    parts = wanted.sums(reports[:400]) + wanted.sums(reports[400:])
-    assert np.allclose(wanted.sums(reports).sums, parts.sums)
-    assert noise_moments(sd.Gaussian(sigma=2.0), 4).tolist() == [1.0, 0.0, 4.0, 0.0, 48.0]
-    assert noise_moments(sd.Laplace(eps0=0.5), 4).tolist() == [1.0, 0.0, 8.0, 0.0, 384.0]
-    # Shapes 1 and 2 are Laplace and Gaussian noise.
-    for shape, same in ((1.0, sd.Laplace(eps0=0.5)), (2.0, sd.Gaussian(sigma=2**0.5))):
-        power = sd.GeneralizedGaussian(shape=shape, scale=2.0)
-        assert np.allclose(noise_moments(power, 8), noise_moments(same, 8), rtol=1e-12)
-    with pytest.raises(NotCertified):
-        noise_moments(sd.KRR(k=3, eps0=1.0), 4)
-    with pytest.raises(ParameterError, match="reports"):
-        wanted.sums(np.array([1.0, np.inf]))
 
 
 # ---------------------------------------------------------------------------- heavy hitters

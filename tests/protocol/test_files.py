@@ -1,6 +1,5 @@
 """Files: a path is a path; CSV in every spelling; 1,000 fuzzed files: one line or the truth."""
 
-import gzip
 from pathlib import Path
 
 import pyarrow as pa
@@ -90,29 +89,6 @@ def test_spellings_of_csv(content, settings, found, tmp_path):
     column = settings.pop("column", "x")
     path = written(tmp_path / "x.csv", content)
     assert values_of(DuckEngine(path, text=TextFormat(**settings)), column) == found
-
-
-def test_tabs_and_compression(tmp_path):
-    text = b"x,y\n1,2\n"
-    tabs = written(tmp_path / "x.tsv", text.replace(b",", b"\t"))
-    assert values_of(DuckEngine(tabs)) == ["1"]
-    assert values_of(DuckEngine(written(tmp_path / "X.TSV", tabs.read_bytes()))) == ["1"]
-    assert values_of(DuckEngine(written(tmp_path / "x.txt", text))) == ["1"]
-    packed = written(tmp_path / "X.CSV.GZ", gzip.compress(text))
-    assert values_of(DuckEngine(packed)) == ["1"]
-    assert values_of(DuckEngine(written(tmp_path / "y.gz.csv", text))) == ["1"]
-    whole = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(whole, "zstd") as out:
-        out.write(text)
-    for ending, content in (
-        (".gz", gzip.compress(text) + gzip.compress(b"3,4\n")),
-        (".zst", whole.getvalue().to_pybytes()),
-    ):
-        found = values_of(DuckEngine(written(tmp_path / f"x.csv{ending}", content)))
-        assert found == (["1", "3"] if ending == ".gz" else ["1"])
-    cut = written(tmp_path / "cut.csv.gz", gzip.compress(text * 1000)[:-20])
-    with pytest.raises(ParameterError, match="not a whole file of CSV"):
-        values_of(DuckEngine(cut))
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from matplotlib import pyplot as plt
 
@@ -44,27 +42,6 @@ def test_estimates_bound_and_certificate_agree(found):
     assert claims[0]["value"] >= found.bound.upper
     assert found.certificate.release.users == 2000
     assert found.certificate.deployment.content.randomizer == best.source.to_dict()
-
-
-TABLES = {
-    "pandas": lambda: pd.DataFrame({"page": VALUES, "junk": [object()] * 2000}),
-    "categorical": lambda: pd.DataFrame({"page": pd.Categorical(VALUES)}),
-    "polars": lambda: pl.DataFrame({"page": VALUES}),
-    "enum": lambda: pl.DataFrame({"page": pl.Series(VALUES, dtype=pl.Enum(PAGES))}),
-    "lazy": lambda: pl.DataFrame({"page": VALUES}).lazy(),
-    "arrow": lambda: pa.table({"page": pa.array(VALUES).dictionary_encode()}),
-    "array": lambda: {"page": np.array(VALUES)},
-}
-
-
-@pytest.mark.many(4)
-@pytest.mark.parametrize("kind", TABLES)
-def test_tables_of_every_kind(kind):
-    domain = pd.Index(PAGES) if kind == "pandas" else np.array(PAGES)
-    found = sd.survey(TABLES[kind](), "page", domain=domain, mechanisms=["k-rr"], **TARGET)
-    assert found.users == 2000
-    assert [row.item for row in found.rows] == PAGES
-    assert abs(found.rows[0].estimate - 0.5) <= FAR * found.rows[0].noise_error
 
 
 def test_a_mean():

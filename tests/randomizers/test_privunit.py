@@ -4,7 +4,6 @@ import itertools
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from flint import acb, arb
 
@@ -86,11 +85,3 @@ def test_law_above_the_circle(d, c):
         law = law_of(randomizer, inputs)
         law = replace(law, rel=max(law.rel, 1e-9))
         assert_law(law, [(b, [m[x] for x in inputs]) for b, m in truth if b])
-
-
-@pytest.mark.parametrize("eps0", [0.5, 2.0, 6.0])
-@pytest.mark.parametrize("d", [2, 3, 16, 300])
-def test_best_cap(d, eps0):
-    best = sd.PrivUnit.best(d=d, eps0=eps0)
-    for c in np.geomspace(1e-4, 0.9, 60):
-        assert best.total_variance <= sd.PrivUnit(d=d, c=c, eps0=eps0).total_variance * (1 + 1e-6)

@@ -5,7 +5,6 @@ import math
 import pytest
 
 import shuffledp as sd
-from laws import law_of
 
 
 @pytest.mark.many(8)
@@ -29,16 +28,3 @@ def test_variance_at_zero_is_the_papers():
         found = sd.SubsetSelection(d=d, k=k, eps0=e)
         assert found.variance() == pytest.approx(q * (1 - q) / (p - q) ** 2, rel=1e-11)
         assert found.message_bits == pytest.approx(math.log2(c(d, k)), rel=1e-12)
-
-
-@pytest.mark.parametrize("eps0", [1e-4, 1.0, 20.0, 300.0])
-def test_large_domains_have_few_classes(eps0):
-    for d in (10**6, 10**9):
-        subset = sd.SubsetSelection(d=d, eps0=eps0)
-        law = law_of(subset, (0, d - 1, 5))
-        assert law.mass.shape[1] <= 8
-        assert abs(law.mass.sum(axis=1) - 1.0).max() < 1e-14
-        assert law.blanket.sum() == pytest.approx(
-            1 / (1 + (subset.k / d) * math.expm1(eps0)), rel=1e-12
-        )
-        assert subset.message_bits > 0

@@ -138,24 +138,4 @@ def test_numbers_of_a_channel_hold(channel):
         assert variation <= ratio.total_variation
 
 
-@pytest.mark.parametrize(
-    ("randomizer", "beta"),
-    [
-        (sd.KRR(k=10, eps0=3.0), lambda e: (e - 1) / (e + 9)),
-        (sd.BinaryRR(eps0=3.0), lambda e: (e - 1) / (e + 1)),
-        (sd.Laplace(eps0=3.0), lambda e: 1 - e**-0.5),
-        (sd.LocalHash(domain=100, l=4, eps0=3.0), lambda e: 0.75 * (e - 1) / (e + 3)),
-        (sd.RAPPOR(d=10, eps0=3.0), lambda e: (e**0.5 - 1) / (e**0.5 + 1)),
-    ],
-    ids=lambda x: getattr(x, "name", ""),
-)
-def test_total_variations_of_named_mechanisms(randomizer, beta):
-    found = [ratio for ratio, _ in ratio_of(randomizer)]
-    grow = math.exp(3.0)
-    worst = max(float(r.total_variation) for r in found)
-    assert beta(grow) <= worst * (1 + 1e-15)
-    assert worst == pytest.approx(beta(grow), rel=1e-5)
-    assert max(r.q for r in found) == pytest.approx(grow, rel=1e-10)
-
-
 # ------------------------------------------------------------------------------ order of the bounds

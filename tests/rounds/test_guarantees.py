@@ -5,13 +5,6 @@ from fractions import Fraction
 import pytest
 
 import shuffledp as sd
-from shuffledp.errors import ParameterError
-
-
-@pytest.mark.parametrize("sampler", [None, "poisson", "shuffle", "balls-and-bins"])
-def test_noise_far_below_the_clip_is_refused(sampler):
-    with pytest.raises(ParameterError, match="at least clip/25"):
-        sd.SGD(n=100, epochs=1, sampler=sampler, noise=0.01, clip=1.0)
 
 
 @pytest.mark.parametrize(("low", "high", "scale"), [(0.0, 1.0, 3.0), (-0.1, 0.7, 0.3), (0, 2, 1)])

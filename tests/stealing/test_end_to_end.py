@@ -75,14 +75,6 @@ def test_binary_rr_with_any_number_of_ones(eps0: float, n: int) -> None:
         assert worst * (1.0 - 1e-9) - 1e-15 <= bound
 
 
-def test_not_where_it_is_not_settled() -> None:
-    sphere = sd.PrivUnit(d=8, eps0=2.0, c=0.3)
-    with pytest.raises(sd.NotCertified, match="label-stealing"):
-        sd.shuffle(sphere, n=100).epsilon(delta=1e-6, analysis="label-stealing")
-    with pytest.raises(sd.NotCertified, match="adaptive"):
-        sd.generic(eps0=1.0, n=100, adaptive=True).epsilon(delta=1e-6, analysis="label-stealing")
-
-
 KRR10 = sd.KRR(k=10, eps0=2.0)
 
 

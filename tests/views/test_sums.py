@@ -94,14 +94,6 @@ def test_bits_of_a_histogram_of_the_ppm_draft(eps0, printed, lower, upper):
     assert upper < printed
 
 
-def test_one_bit_is_what_its_shuffle_shows():
-    for mechanism in (sd.BinaryRR(eps0=1.0), sd.Duchi(eps0=1.0)):
-        sums = sd.shuffle(mechanism, 300, view="sums").epsilon(delta=1e-5)
-        messages = sd.shuffle(mechanism, 300).epsilon(delta=1e-5)
-        for one, other in ((sums.lower, messages.lower), (sums.upper, messages.upper)):
-            assert one == pytest.approx(other, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("d", "eps0", "n"), [(3, 4.0, 1), pytest.param(10, 8.0, 40, marks=pytest.mark.long)]
 )
