@@ -15,7 +15,7 @@ from typing import Any, Literal
 from shuffledp import _check
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.search import Crossing, first_good, search, towards
+from shuffledp.search import Crossing, search, towards
 from shuffledp.values.described import ByContent, by_name
 
 Find = Literal["largest", "smallest"]
@@ -28,6 +28,8 @@ _WHOLE = 10_000
 # Steps inward: first by what is missing, each later one by twice as much of what still is. Where
 # more is missing than an eps is wide, as for deltas below the smallest floats, delta decides alone.
 _INWARD, _LONGEST_INWARD, _LEAST_INWARD = 8, 0.1, 1e-6
+# What the account of a deployment file adds to eps, relatively: its default rtol, and rounding.
+_MARGIN = 1e-6 * (1.0 + 1e-6)
 # Accounts that are kept, each of some megabytes: both sides of the target are among the last few.
 _KEPT = 4
 
@@ -41,7 +43,8 @@ class Calibration(ByContent):
     what : str
         What was solved for.
     value : float
-        Meets the target by a certified upper end: delta's and, unless it is a whole number, eps'.
+        Meets the target by certified upper ends: delta's, and eps' with the margin that the account
+        of a deployment file adds.
     log_delta : float
         log of that upper end of delta at the target's eps; at most log(delta).
     beyond : float or None
@@ -109,6 +112,7 @@ def calibrate(
     whole: bool = False,
     rtol: float = 1e-6,
     start: float | None = None,
+    beyond: bool = True,
     what: str = "value",
 ) -> Calibration:
     """The largest (or smallest) number of a setting whose account meets a central target.
@@ -140,6 +144,9 @@ def calibrate(
         if there is one.
     start : float, optional
         Where to begin: near the answer it saves time, and changes nothing else.
+    beyond : bool
+        Whether to look for ``beyond``. Without it estimates, where there are some, decide how near
+        to the last one the value is, to ``rtol``, and mostly one value alone is certified.
     what : str
         What the number is called where it is printed.
 
@@ -163,65 +170,17 @@ def calibrate(
     """
     rtol = _check.real("rtol", rtol, low=1e-12, high=0.5)
     asked = _Asked.of(account, epsilon, delta, find, low, high, whole)
-    found = asked.crossing(rtol, None if start is None else _check.positive("start", start))
+    start = None if start is None else _check.positive("start", start)
+    certified = beyond or epsilon == 0.0 or not asked.quick
+    found = asked.crossing(rtol, start) if certified else asked.estimated(rtol, start)
     if found is None:
         raise asked.unreachable(what)
-    if not whole:
-        found = asked.met_by_epsilon(found, delta)
-    else:
-        beyond = None if found.beyond is None else int(found.beyond)
-        found = found._replace(value=int(found.value), beyond=beyond)
+    found = asked.met_by_epsilon(found, delta)
+    if whole:
+        after = None if found.beyond is None else int(found.beyond)
+        found = found._replace(value=int(found.value), beyond=after)
     at = {"epsilon": asked.epsilon, "delta": delta, "account": asked.account(found.value)}
     return Calibration(what=what, **found._asdict(), **at)
-
-
-def meeting(
-    account: Callable[[float], Accountant],
-    *,
-    epsilon: float,
-    delta: float,
-    find: Find,
-    low: float,
-    high: float,
-    near: float,
-    start: float | None = None,
-) -> float:
-    """A value that meets a target by its certified upper end, near the last one that does.
-
-    How near, the estimates decide. It takes one certified evaluation where they are good;
-    ``calibrate``, which decides by certified ends alone, takes several.
-
-    Parameters
-    ----------
-    account, epsilon, delta, find, low, high
-        As for ``calibrate``, of messages or of their rounds.
-    near : float
-        How near to each other two values by estimates are, relatively.
-    start : float, optional
-        Where estimates begin.
-
-    Raises
-    ------
-    NotCertified
-        If no value in the range meets the target.
-    """
-    asked = _Asked.of(account, epsilon, delta, find, low, high, whole=False)
-    private, open_end, goal = asked.private, asked.open_end, asked.log_target
-    found = search(
-        asked.estimate, goal, private=private, open_end=open_end, start=start, apart=near
-    )
-    # Half of that to the safe side saves a second evaluation, mostly.
-    start = None if found is None else towards(found.value, private, 1.0 + 0.5 * near)
-    seen: dict[float, float] = {}
-
-    def met(value: float) -> bool:
-        seen[value] = asked.log_upper(value)
-        return seen[value] <= goal
-
-    good = first_good(met, seen, goal, start, private, open_end)
-    if good is None:
-        raise asked.unreachable("value")
-    return good
 
 
 @dataclass(frozen=True)
@@ -303,25 +262,54 @@ class _Asked:
             whole=self.whole,
         )
 
-    def met_by_epsilon(self, found: Crossing, delta: float) -> Crossing:
-        """What delta found, or a value a little inside at which eps meets the target too.
+    def estimated(self, rtol: float, start: float | None) -> Crossing | None:
+        """By estimates the last value that meets the target; its log delta is not known."""
+        found = search(
+            self.estimate,
+            self.log_target,
+            private=self.private,
+            open_end=self.open_end,
+            start=start,
+            apart=rtol,
+            whole=self.whole,
+        )
+        if found is None:
+            return None
+        # Half of that to the safe side saves a second evaluation, mostly.
+        at = towards(found.value, self.private, 1.0 + 0.5 * rtol, whole=self.whole)
+        return Crossing(at, math.nan, None, None)
 
-        eps ends where its search ends, which may be beyond the target though delta meets it.
+    def met_by_epsilon(self, found: Crossing, delta: float) -> Crossing:
+        """What delta or estimates found, or a value a little inside, at which eps meets the target.
+
+        eps ends where its search ends, which may be beyond the target though delta meets it; and
+        the account of a deployment file moves it outward by a margin.
         """
         value, log_delta, share = found.value, found.log_delta, 0.5
         # At eps = 0 there is nothing to be relative to: delta alone decides.
         for _ in range(_INWARD if self.epsilon > 0.0 else 0):
-            over = self.account(value).upper_epsilon(delta=delta) - self.epsilon
-            if over <= 0.0 and log_delta <= self.log_target:
-                return found._replace(value=value, log_delta=log_delta)
+            over = self._filed(self.account(value), delta) - self.epsilon
+            if over <= 0.0 and not log_delta > self.log_target:
+                # Where eps meets the target delta does.
+                known = self.log_target if math.isnan(log_delta) else log_delta
+                return found._replace(value=value, log_delta=known)
             if value == self.private or not math.isfinite(over):
                 break
             # eps changes at least in proportion, mostly.
             share *= 2.0
             missing = max(over / self.epsilon, _LEAST_INWARD)
-            value = towards(value, self.private, 1.0 + min(share * missing, _LONGEST_INWARD))
+            step = 1.0 + min(share * missing, _LONGEST_INWARD)
+            value = towards(value, self.private, step, whole=self.whole)
             log_delta = self.log_upper(value)
+        if math.isnan(found.log_delta):
+            raise NotCertified(f"{found.value:g} misses the target, which estimates say it meets")
         return found
+
+    @staticmethod
+    def _filed(account: Any, delta: float) -> float:
+        """The upper end of eps that the account of a deployment file would print."""
+        upper = account.upper_epsilon(delta=delta)
+        return min(upper * (1.0 + _MARGIN), max(getattr(account, "eps0", math.inf), upper))
 
     def unreachable(self, what: str) -> NotCertified:
         """Why no value meets the target, and how many users would do."""
@@ -357,4 +345,4 @@ _WANTED = (
     "lambda e: sd.shuffle(sd.KRR(k=10, eps0=e), n=1000)"
 )
 
-__all__ = ["Calibration", "calibrate", "meeting"]
+__all__ = ["Calibration", "calibrate"]

@@ -12,7 +12,7 @@ from shuffledp._check import Trust
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.planner.central import central
 from shuffledp.planner.result import ORDER_DIGITS, Plan, Row
-from shuffledp.planner.solve import Asked, Settled, confirm, settle
+from shuffledp.planner.solve import Asked, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
 
 Report = Callable[[str], None]
@@ -103,49 +103,52 @@ def plan(
         most_local=local,
         trust=trust,
     )
-    rows, left_out = list[Row](), list[tuple[str, str]]()
-    starts, options = dict[str, float](), dict[str, Option]()
-    # None of an option's values has an error below that with the least noise.
-    floors = [
-        (_error(asked, option, option.ends[1], unknown=0.0), option)
-        for option in _chosen(task, mechanisms)
-    ]
-    for floor, every in sorted(floors, key=lambda one: one[0]):
-        option = _limited(every, asked)
-        report(option.label)
-        best = min((row.error for row in rows), default=math.inf)
-        if mechanisms is None and floor > _FAR * best:
-            left_out.append((option.label, f"error >= {floor:.3g} with any {option.parameter}"))
-            continue
-        found = _row(asked, option, starts.get(option.parameter))
-        if isinstance(found, str):
-            left_out.append((option.label, found))
-        else:
-            rows.append(found)
-            starts[option.parameter], options[found.label] = found.value, option
-
-    def confirmed(row: Row) -> Row | str:
-        report(f"{row.label}, confirming")
-        option = options[row.label]
-        return _tried(lambda: _priced(asked, option, confirm(option, asked, row.value)))
-
-    rows = _best_confirmed(rows, left_out, confirmed)
+    far = math.inf if mechanisms is not None else _FAR
+    rows, left_out = _ranked(asked, _chosen(task, mechanisms), far, report)
     reference = central(
         task.sensitivity(asked.n), epsilon=asked.epsilon, delta=asked.delta, rounds=asked.rounds
     )
-    alone = [
-        _error(asked, option, asked.epsilon / asked.rounds, unknown=math.inf)
-        for option in task.options()
-        if option.parameter == "eps0"
-    ]
     return Plan(
         **vars(asked),
-        rows=tuple(rows),
-        left_out=tuple(left_out),
-        local=min(alone, default=math.inf),
+        rows=rows,
+        left_out=left_out,
+        local=_alone(asked),
         central=reference.error,
         central_noise=reference.words,
     )
+
+
+def _ranked(
+    asked: Asked, options: list[Option], far: float, report: Report
+) -> tuple[tuple[Row, ...], tuple[tuple[str, str], ...]]:
+    """Rows by error; and what is left out, and why.
+
+    ``far``: what is so many times worse than the best, however little its noise, is not solved for.
+    """
+    rows, left_out, starts = list[Row](), list[tuple[str, str]](), dict[str, float]()
+    # None of an option's values has an error below that with the least noise.
+    floors = [(_error(asked, one, one.ends[1], unknown=0.0), one) for one in options]
+    for floor, option in sorted(floors, key=lambda one: one[0]):
+        report(option.label)
+        if floor > far * min((row.error for row in rows), default=math.inf):
+            left_out.append((option.label, f"error >= {floor:.3g} with any {option.parameter}"))
+            continue
+        try:
+            row = _row(asked, _limited(option, asked), starts.get(option.parameter))
+        except (NotCertified, ParameterError) as refused:
+            left_out.append((option.label, str(refused)))
+            continue
+        rows.append(row)
+        starts[option.parameter] = row.value
+    return tuple(sorted(rows, key=_order)), tuple(left_out)
+
+
+def _alone(asked: Asked) -> float:
+    """The least error without a shuffler, at eps0 = eps/rounds; inf where there is none."""
+    eps0 = asked.epsilon / asked.rounds
+    options = [one for one in asked.task.options() if one.parameter == "eps0"]
+    found = [_error(asked, one, eps0, unknown=math.inf) for one in options]
+    return min(found, default=math.inf)
 
 
 def _chosen(task: Task, mechanisms: Iterable[str] | None) -> list[Option]:
@@ -167,63 +170,38 @@ def _error(asked: Asked, option: Option, value: float, *, unknown: float) -> flo
         return unknown
 
 
-def _tried(price: Callable[[], Row | str]) -> Row | str:
-    """A row, or why there is none."""
-    try:
-        return price()
-    except (NotCertified, ParameterError) as refused:
-        return str(refused)
-
-
-def _row(asked: Asked, option: Option, start: float | None) -> Row | str:
-    """The mechanism's row, or why it has none."""
+def _row(asked: Asked, option: Option, start: float | None) -> Row:
+    """The mechanism's row; NotCertified, with the reason, where it has none."""
     # Where even the shortest messages are too long nothing need be solved for.
-    if asked.limit is not None and (least := _least_bits(option)) > asked.limit:
-        return f"sends {least:,} bits a user or more, and {asked.limit:,} are allowed"
-    return _tried(lambda: _priced(asked, option, settle(option, asked, start=start)))
+    _refuse_longer(asked, _least_bits(option), " or more")
+    value, epsilon = settle(option, asked, start=start)
+    source = option.build(value)
+    sent = _bits(source)
+    _refuse_longer(asked, sent, "")
+    if asked.most_local is not None and source.eps0 > asked.most_local:
+        raise NotCertified(f"eps0 = {source.eps0:g}, and {asked.most_local:g} is allowed")
+    error = asked.task.error(source, asked.n)
+    return Row(
+        label=option.label,
+        source=source,
+        parameter=option.parameter,
+        value=value,
+        epsilon=epsilon,
+        bits=sent,
+        error=error,
+        largest_error=asked.task.largest(error),
+    )
 
 
-def _best_confirmed(
-    rows: list[Row], left_out: list[tuple[str, str]], confirmed: Callable[[Row], Row | str]
-) -> list[Row]:
-    """Rows by error, the best deployable one confirmed: what it is then may no longer be best."""
-    while True:
-        rows.sort(key=_order)
-        best = next((row for row in rows if row.deployable), None)
-        if best is None or best.confirmed:
-            return rows
-        rows.remove(best)
-        found = confirmed(best)
-        if isinstance(found, str):
-            left_out.append((best.label, found))
-        else:
-            rows.append(found)
+def _refuse_longer(asked: Asked, bits: int, more: str) -> None:
+    """NotCertified where a user would send more bits than are allowed."""
+    if asked.limit is not None and bits > asked.limit:
+        raise NotCertified(f"sends {bits:,} bits a user{more}, and {asked.limit:,} are allowed")
 
 
 def _order(row: Row) -> tuple[float, int, str]:
     """By error, to the thousandth that values are solved to: below it chance would decide."""
     return float(f"{row.error:.{ORDER_DIGITS}g}"), row.bits, row.label
-
-
-def _priced(asked: Asked, option: Option, settled: Settled) -> Row | str:
-    """The row of a settled value: its bits and its error, or which limit it does not keep."""
-    sent = _bits(settled.source)
-    if asked.limit is not None and sent > asked.limit:
-        return f"sends {sent:,} bits a user, and {asked.limit:,} are allowed"
-    if asked.most_local is not None and settled.source.eps0 > asked.most_local:
-        return f"eps0 = {settled.source.eps0:g}, and {asked.most_local:g} is allowed"
-    error = asked.task.error(settled.source, asked.n)
-    return Row(
-        label=option.label,
-        source=settled.source,
-        parameter=option.parameter,
-        value=settled.value,
-        epsilon=settled.epsilon,
-        bits=sent,
-        error=error,
-        largest_error=asked.task.largest(error),
-        confirmed=settled.confirmed,
-    )
 
 
 def _limited(option: Option, asked: Asked) -> Option:

@@ -34,16 +34,14 @@ class Row(ByContent):
     value : float
         Its value.
     epsilon : float
-        Certified upper end of central eps after all rounds; that of the recommended row with the
-        margin that an account of its deployment adds.
+        Certified upper end of central eps after all rounds, with the margin that an account of its
+        deployment adds.
     bits : int
         Bits that a user sends in a round, at most.
     error : float
         Standard error of one answer of one round.
     largest_error : float
         What no answer's error exceeds with probability 95%, by the normal approximation.
-    confirmed : bool
-        Whether eps includes the margin that an account of a deployment adds.
     """
 
     label: str
@@ -54,7 +52,6 @@ class Row(ByContent):
     bits: int
     error: float
     largest_error: float
-    confirmed: bool = True
 
     @property
     def deployable(self) -> bool:

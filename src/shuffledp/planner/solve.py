@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.accounts import shuffle
-from shuffledp.bound import outward
-from shuffledp.calibration import calibrate, meeting
-from shuffledp.curves import Accountant
+from shuffledp.amplification.seen import Quantity
+from shuffledp.bound import Bound, outward
+from shuffledp.calibration import calibrate
+from shuffledp.curves import DEEP, Accountant
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import is_continuous
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.tasks import Option, Source, Task
-from shuffledp.rounds import compose, stated
+from shuffledp.rounds import Composed, Round, compose, stated
 from shuffledp.values.described import ByContent
 
 # Relative width of eps: continuous outputs take a hundred times as long.
 FINE, COARSE = 1e-6, 1e-3
-# What is enough to sort mechanisms of one round by: an end so wide is certified too.
-_WIDE = 1e-2
 # A value is a number to write down.
 _DIGITS = 5
-# How near, relatively, to a value that misses the target a search ends; and estimates of one round,
-# and of many rounds, of which every value takes longer.
-_APART, _NEAR, _NEAR_OF_ROUNDS = 1e-3, 1e-4, 1e-2
+# How near, relatively, estimates come to the last value that meets the target.
+_NEAR = 1e-4
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -78,24 +75,60 @@ class Asked(ByContent):
         _check.trust(self.trust)
 
 
-@dataclass(frozen=True)
-class Settled:
-    """A value that meets the target, its mechanism, and the certified eps.
+@dataclass(frozen=True, repr=False)
+class _Filed(Accountant):
+    """Rounds as the account of a deployment file composes them: from values that a reader has.
 
-    ``confirmed``: with the margin that an account of a deployment adds, and by its way.
+    Attributes
+    ----------
+    one : Round
+        One round, without label stealing.
+    rounds : int
+        How many.
+    log_target : float
+        log of the delta that the values are fine enough for.
     """
 
-    value: float
-    source: Source
-    epsilon: float
-    confirmed: bool = False
+    one: Round
+    rounds: int
+    log_target: float
+
+    @cached_property
+    def _estimated(self) -> Composed:
+        return compose([self.one], rounds=self.rounds)
+
+    @cached_property
+    def _stated(self) -> Composed:
+        part = stated(self.one, log_target=self.log_target, rounds=self.rounds, lower=False)
+        return compose([part], rounds=self.rounds)
+
+    @property
+    def quick(self) -> bool:
+        """True: estimates tell where the ends are."""
+        return True
+
+    def bound(self, quantity: Quantity, value: float) -> Bound:
+        """Both ends; the lower one is 0."""
+        return self._stated.bound(quantity, value)
+
+    def log_upper(self, epsilon: float, *, log_target: float = DEEP) -> float:
+        """The upper end of log delta alone."""
+        return self._stated.log_upper(epsilon, log_target=log_target)
+
+    def upper_epsilon(self, *, delta: float) -> float:
+        """The upper end of eps alone."""
+        return self._stated.upper_epsilon(delta=delta)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """An estimate of log delta, for which no value of one round is certified."""
+        return self._estimated.rough_log_delta(epsilon)
 
 
-def settle(option: Option, asked: Asked, *, start: float | None = None) -> Settled:
-    """About the most accurate value of an option that meets the target, to five digits.
+def settle(option: Option, asked: Asked, *, start: float | None = None) -> tuple[float, float]:
+    """About the most accurate value of an option that meets the target, and its certified eps.
 
-    One round is bounded by wide certified ends, which are near the sharp ones and cost a few
-    hundredths of a second. ``confirm`` does the rest for the one that is best.
+    Of many values estimates are enough; the one that is returned is certified, to five digits, with
+    the margin that the account of a deployment file adds.
 
     Parameters
     ----------
@@ -109,72 +142,35 @@ def settle(option: Option, asked: Asked, *, start: float | None = None) -> Settl
     Raises
     ------
     NotCertified
-        If no value meets the asked.
+        If no value meets the target.
     """
+    some = math.sqrt(option.low * option.high) if start is None else start
+    rtol = accuracy(option.build(some))
 
-    def account(source: Source) -> Accountant:
-        if asked.rounds == 1:
-            return shuffle(source, n=asked.hidden, rtol=_WIDE, trust=asked.trust)
-        one = shuffle(source, n=asked.hidden, trust=asked.trust)
-        # As an account composes rounds: from the curves that a verifier recomputes.
-        return compose([one.as_round(sharper=False)], rounds=asked.rounds)
-
-    near = _NEAR if asked.rounds == 1 else _NEAR_OF_ROUNDS
-    value = meeting(**_question(option, account, asked.epsilon, asked), near=near, start=start)
-    value = _rounded(option, value)
-    return Settled(value, option.build(value), asked.epsilon)
-
-
-def confirm(option: Option, asked: Asked, value: float) -> Settled:
-    """The most accurate value with the margin that an account of a deployment adds.
-
-    Parameters
-    ----------
-    option : Option
-        What is solved for.
-    asked : Asked
-        What has to be met.
-    value : float
-        Where to begin: what ``settle`` found.
-
-    Raises
-    ------
-    NotCertified
-        If no value meets the asked.
-    """
-    rtol = accuracy(option.build(value))
-
-    def account(source: Source) -> Accountant:
+    def account(value: float) -> Accountant:
+        source = option.build(_rounded(option, value))
         one = shuffle(source, n=asked.hidden, rtol=rtol, trust=asked.trust)
         if asked.rounds == 1:
             return one
-        part = one.as_round(sharper=False)
-        log_target = math.log(asked.delta)
-        part = stated(part, log_target=log_target, rounds=asked.rounds)
-        return compose([part], rounds=asked.rounds)
+        return _Filed(one.as_round(sharper=False), asked.rounds, math.log(asked.delta))
 
-    # An account adds its own width to eps.
-    most = asked.epsilon / (1.0 + rtol) * (1.0 - math.ulp(1.0))
-    found = calibrate(**_question(option, account, most, asked), rtol=_APART, start=value)
+    found = calibrate(
+        account,
+        # An account adds its own width to eps.
+        epsilon=asked.epsilon / (1.0 + rtol) * (1.0 - math.ulp(1.0)),
+        delta=asked.delta,
+        find=option.find,
+        low=option.low,
+        high=option.high,
+        rtol=_NEAR,
+        start=start,
+        beyond=False,
+    )
     epsilon = found.account.upper_epsilon(delta=asked.delta) * (1.0 + rtol)
     value = _rounded(option, found.value)
     if epsilon > asked.epsilon:
         raise NotCertified(f"{option.label}: {option.parameter} = {value:g} misses the target")
-    return Settled(value, option.build(value), epsilon, confirmed=True)
-
-
-def _question(
-    option: Option, account: Callable[[Source], Accountant], epsilon: float, asked: Asked
-) -> dict[str, Any]:
-    """What is asked. Values are evaluated as they will be written down."""
-    return {
-        "account": lambda value: account(option.build(_rounded(option, value))),
-        "epsilon": epsilon,
-        "delta": asked.delta,
-        "find": option.find,
-        "low": option.low,
-        "high": option.high,
-    }
+    return value, epsilon
 
 
 def _rounded(option: Option, value: float) -> float:
