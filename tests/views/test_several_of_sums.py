@@ -1,18 +1,13 @@
 """Several users changed at once, of sums and of crowds: every pair of data sets."""
 
 import itertools
-import math
-import random
 
 import pytest
 from flint import arb
 
 import shuffledp as sd
-from shuffledp.ball.record import Bit, Bits
-from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.neighbours import together
-from views.every import Exact, chances, convolved, hockey, number_of_ones
-from views.test_added import random_noise
+from views.every import Exact, chances, hockey, number_of_ones
 
 LAPLACE = sd.AddedNoise(kind="discrete-laplace", scale=0.7)
 CASES = [
@@ -54,46 +49,6 @@ def test_eps_of_both_ends_against_the_truth():
     assert above <= 0.05
     one = sd.shuffle(sd.BinaryRR(eps0=2.0), 4, view="sums").epsilon(delta=0.05)
     assert one.upper < bound.lower
-
-
-@pytest.mark.many(10)
-@pytest.mark.parametrize("seed", range(25))
-def test_thresholds_are_below_the_divergence_of_their_data_sets(seed):
-    rng = random.Random(seed)
-    p, q = sorted((rng.random(), rng.choice([0.0, rng.random()])), reverse=True)
-    rates = [arb(q), arb(p)]
-    bits = Bits((0, 1), lambda x: Bit(1 - arb((q, p)[x]), arb((q, p)[x])), mirrored=False)
-    high, low, changed = rng.randrange(4), rng.randrange(4), rng.randint(1, 3)
-    noise = random_noise(rng, high=0.5) if rng.random() < 0.5 else None
-    times = rng.randint(1, 2)
-    epsilon = rng.choice([0.0, rng.uniform(0, 1), rng.uniform(0, 4)])
-    log = log_threshold(
-        bits,
-        epsilon,
-        high=high,
-        low=low,
-        changed=changed,
-        noise=None if noise is None else noise.law,
-        times=times,
-    )
-    laws = [
-        number_of_ones((1,) * a + (0,) * b, rates)
-        for a, b in ((high + changed, low), (high, low + changed))
-    ]
-    rest = arb(0)
-    if noise is not None:
-        view = sd.shuffle(sd.BinaryRR(eps0=1.0), 1, view="sums", added=noise)
-        exact = Exact(view)
-        for _ in range(times):
-            laws = [convolved(law, exact.noise) for law in laws]
-        rest = times * exact.rest
-    a = arb(epsilon).exp()
-    truth = [hockey(*pair, a) for pair in (laws, laws[::-1])]
-    if log > -math.inf:
-        assert arb(log).exp() <= arb.max(*truth) + rest
-    # The likelihood ratio is monotone: a threshold is the best test, but for what noise cuts.
-    if arb.max(*truth) > 1e-6:
-        assert math.exp(log) >= float(arb.max(*truth).mid()) * (1 - 1e-6)
 
 
 def test_normal_noise_is_that_of_a_range_as_many_times_as_wide():

@@ -17,13 +17,11 @@ from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.bound import Bound, Theorem, with_end_of
-from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.errors import rejected
 from shuffledp.laws.sources import Source
 from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.rounds import Composed, compose, stated
-from shuffledp.search import search
 from shuffledp.views.added_up import REPLACE_SPECIAL, AddedUp
 from shuffledp.views.datasets import (
     alike_round,
@@ -37,8 +35,6 @@ from shuffledp.views.normal import normal_sum
 
 # Coordinates times rounds is what is composed: 1e9 at the most.
 _MOST_ONES, _MOST_ROUNDS = 500, 10**6
-# Of a lower end of eps: how near is near enough, and the least.
-_NEAR, _SMALLEST = 1e-6, 1e-9
 # Three or four pairs of data sets are tried, each a composition that takes seconds.
 _LOOSER = 2e-3
 
@@ -74,9 +70,8 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
         if self.added is None and self.items and self.relation == REPLACEMENT:
             # Sums are made of the messages. One bit falls and one rises, which the bits' bound
             # does not know: it counts both as the worse of the two.
-            one = Messages(self.mechanism, self.n, self.rounds)
-            several = self.rounds > 1
-            seen = one.composed(self.rtol) if several else one
+            one = self._messages
+            seen = one.composed(self.rtol) if self.rounds > 1 else one
             other = seen.bound(quantity, value)
             if other.upper < found.upper and other.upper_theorem is not None:
                 theorem = theorems.SUMS_OF_MESSAGES.with_step(other.upper_theorem)
@@ -125,45 +120,27 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
         return lambda epsilon: _log_upper(made.delta(epsilon=epsilon))
 
     def lower_log_delta(self, changed: int, epsilon: float) -> tuple[float, dict[str, Any]]:
-        """The largest of three data sets, by one threshold.
-
-        Ones of all coordinates that fall, and zeros of those that rise, are added up to one number
-        (docs/theory-sums.md, Lemma 7.2).
-        """
-        times = self.falling
-        bits, rest = self.bits, self.n - changed
-        noise = None if self.added is None else self.added.law
-        found = max(
-            log_threshold(
-                bits,
-                epsilon,
-                high=times * ones,
-                low=times * (rest - ones),
-                changed=times * changed,
-                noise=noise,
-                times=times,
-            )
-            for ones in sorted({0, rest // 2, rest})
-        )
-        return found, {"analysis": "sums-threshold"}
+        """That of the messages where a report is one bit, which its sum tells; else -inf."""
+        if not self._is_messages:
+            return super().lower_log_delta(changed, epsilon)
+        return self._messages.lower_log_delta(changed, epsilon)
 
     def lower_epsilon(
         self, changed: int, log_delta: float, *, above: float, cap: float
     ) -> tuple[float, dict[str, Any]] | None:
-        """The same of eps: the largest that was evaluated."""
-        low = max(above, _SMALLEST)
-        if low >= cap:
+        """The same of eps."""
+        if not self._is_messages:
             return None
-        log_delta += 4.0 * math.ulp(log_delta)
-        found = search(
-            lambda epsilon: -self.lower_log_delta(changed, epsilon)[0],
-            -log_delta,
-            private=low,
-            open_end=cap,
-            start=low,
-            apart=_NEAR,
-        )
-        return None if found is None else (found.value, {"analysis": "sums-threshold"})
+        return self._messages.lower_epsilon(changed, log_delta, above=above, cap=cap)
+
+    @property
+    def _is_messages(self) -> bool:
+        """Whether the sums tell what all messages in a random order do, and no less."""
+        return self.normal is None and self.count == 1 and self.added is None
+
+    @property
+    def _messages(self) -> Messages:
+        return Messages(self.mechanism, self.n, self.rounds)
 
     @property
     def guarantee(self) -> float:
