@@ -1,4 +1,4 @@
-"""What ``calibrate`` prints, written into a deployment file with its target, is shown to meet it."""
+"""What ``calibrate`` prints, written into a file with its target, is shown to meet it."""
 
 import json
 
