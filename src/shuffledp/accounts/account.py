@@ -249,38 +249,28 @@ class Account(Accountant):
         return compare(self._messages("compare", "all analyses"), delta=delta, slow=slow)
 
     @by_name
-    def estimate(
-        self,
-        *,
-        delta: float | None = None,
-        epsilon: float | None = None,
-        analysis: str | None = None,
-    ) -> Estimate:
-        """A published formula's number, or one analysis' without its certificate: it is no end.
+    def estimate(self, *, delta: float, analysis: str | None = None) -> Estimate:
+        """eps by a published formula: no end of a bound.
 
         Parameters
         ----------
-        delta, epsilon : float
-            One of them: eps is estimated at a delta, delta at an eps.
+        delta : float
+            0 < delta < 1.
         analysis : str, optional
-            Which one, of one round of messages. Of groups there is one at a delta, that of Chen,
-            Cao and Ge.
+            Which formula (``published.FORMULAS``), of one round of messages. Of groups there is
+            one, that of Chen, Cao and Ge.
 
         Raises
         ------
         NotCertified
             If there is no such number.
         """
-        if (delta is None) == (epsilon is None):
-            raise ParameterError("delta: wanted exactly one of delta and epsilon")
-        if isinstance(self.seen, Crowd) and self.is_plain and delta is not None:
-            return self.seen.estimate(_check.open_unit("delta", delta))
+        delta = _check.open_unit("delta", delta)
+        if isinstance(self.seen, Crowd) and self.is_plain:
+            return self.seen.estimate(delta)
         if analysis is None:
-            raise ParameterError("analysis is missing: wanted the name of one")
-        messages = self._messages("analysis", analysis)
-        if epsilon is not None:
-            return messages.estimate("delta", _check.epsilon("epsilon", epsilon), analysis)
-        return messages.estimate("epsilon", _check.open_unit("delta", delta), analysis)
+            raise ParameterError("analysis is missing: wanted the name of a published formula")
+        return self._messages("analysis", analysis).estimate(delta, analysis)
 
     def with_n(self, n: int) -> Account:
         """The same among another number of users."""

@@ -204,8 +204,10 @@ def _row(accountant: Messages, analysis: Analysis | Formula, delta: float, *, sl
     for end, certified in attempts:
         started = time.process_time()
         try:
-            asked = fresh.bound if certified else fresh.estimate
-            found = asked("epsilon", delta, analysis=analysis.key)
+            if certified:
+                found = fresh.bound("epsilon", delta, analysis=analysis.key)
+            else:
+                found = fresh.estimate(delta, analysis.key)
         except NotCertified as error:
             note = str(error)
             continue

@@ -126,23 +126,14 @@ class Messages(Seen):
             at, wanted = {"epsilon": value, "n": self.n}, self.width
         return bound_of(quantity, lower, upper, at=at, relation=self.relation, wanted=wanted)
 
-    def estimate(self, quantity: Quantity, value: float, analysis: str) -> Estimate:
-        """The number of an analysis as an Estimate."""
+    def estimate(self, delta: float, analysis: str) -> Estimate:
+        """eps at this delta by a published formula."""
         if self.rounds > 1:
             raise rejected("analysis", analysis, "none with rounds: the best is composed")
-        if analysis in FORMULAS:
-            cap = self._local_epsilon(value) if quantity == "epsilon" else math.inf
-            return FORMULAS[analysis].estimate(self.source, quantity, value, n=self.n, cap=cap)
-        named = analysis_named(analysis)
-        bound, lower = self.bound(quantity, value, analysis=analysis), named.end == "lower"
-        return Estimate(
-            quantity,
-            bound.lower if lower else bound.upper,
-            named.theorem.title,
-            named.theorem.source,
-            at=bound.at,
-            log_value=bound.log_lower if lower else bound.log_upper,
-        )
+        if analysis not in FORMULAS:
+            raise rejected("analysis", analysis, "one of " + ", ".join(FORMULAS))
+        cap = self._local_epsilon(delta)
+        return FORMULAS[analysis].estimate(self.source, n=self.n, delta=delta, cap=cap)
 
     def _lower_epsilon(
         self, delta: float, upper: End, analysis: str | None, *, closing: bool

@@ -18,7 +18,7 @@ from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import Relation, of_group
 from shuffledp.population.member import Member
 from shuffledp.published import Estimate
-from shuffledp.published.estimate import of_log_delta
+from shuffledp.published.estimate import epsilon_of
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Round
 from shuffledp.rounds.gaussian import log_delta_gaussian
@@ -156,8 +156,8 @@ class Crowd(Seen):
             If a group has no local guarantee.
         """
         mu = self._mu(delta)
-        curve = of_log_delta(lambda e: log_delta_gaussian(mu, e).high, math.inf)
-        value = curve.epsilon_at(delta) if math.isfinite(mu) else math.inf
+        log_delta = lambda e: log_delta_gaussian(mu, e).high  # noqa: E731
+        value = epsilon_of(log_delta, delta, math.inf) if math.isfinite(mu) else math.inf
         wrong = value < max(self._member(k).lower_epsilon(delta).value for k in self._asked())
         return Estimate(
             "epsilon",

@@ -119,15 +119,6 @@ def chi_of(randomizer: Randomizer, pair: tuple[Input, Input], x2: Input | None) 
     return 1.0 / math.sqrt(total) if total > 0.0 else math.inf
 
 
-def asymptotic_log_delta(*, chi: float, n: int, epsilon: float) -> float:
-    """log of phi(chi eps sqrt n)/(chi^3 eps^2 n^{3/2}), formula (1), at most 0."""
-    chi = _check.positive("chi", chi)
-    n, epsilon = _check.count("n", n), _check.positive("epsilon", epsilon)
-    t = chi * epsilon * math.sqrt(n)
-    log = -0.5 * t * t - _LOG_SQRT_2PI - 3.0 * math.log(chi) - 2.0 * math.log(epsilon)
-    return min(log - 1.5 * math.log(n), 0.0)
-
-
 def band_epsilon(*, chi: float, n: int, delta: float) -> float:
     """eps at which formula (1) equals delta = alpha/n, by Lambert's W.
 

@@ -39,17 +39,11 @@ from shuffledp.propose.inverse import lower_epsilon, upper_epsilon
 from shuffledp.propose.profile import LARGEST_EPSILON, Profile
 from shuffledp.published import formulas as forms
 from shuffledp.published import limits
-from shuffledp.published.estimate import (
-    NOT_CERTIFIED,
-    Curve,
-    Formula,
-    of_epsilon,
-    of_log_delta,
-)
+from shuffledp.published.estimate import NOT_CERTIFIED, Formula, epsilon_of
 from shuffledp.randomizers import KRR, BinaryRR, Laplace, Randomizer
 
-# Of a key, a source and n.
-_Make = Callable[[str, Source, int], Curve]
+# eps of a key, a source, n and delta.
+_Epsilon = Callable[[str, Source, int, float], float]
 
 _FLOATS = "not certified: the formula in plain floating point"
 _MEMORY = "not certified: the formula's constants are from memory of the paper"
@@ -65,60 +59,54 @@ _SHARES = tuple(10.0**-k for k in range(1, 9))
 # ---------------------------------------------------------------------- any eps0-LDP randomizer
 
 
-def _of_eps0(form: Callable[..., float], warning: str = _FLOATS) -> _Make:
+def _of_eps0(form: Callable[..., float]) -> _Epsilon:
     """A formula of eps0, n and delta."""
-
-    def make(key: str, source: Source, n: int) -> Curve:
-        eps0 = pure_eps0(source, key)
-        return of_epsilon(lambda delta: form(eps0=eps0, n=n, delta=delta), warning)
-
-    return make
+    return lambda key, source, n, delta: form(eps0=pure_eps0(source, key), n=n, delta=delta)
 
 
+<<<<<<< HEAD
 def _csuzz19(key: str, source: Source, n: int) -> Curve:
     if not (isinstance(source, KRR) and source.k == 2):
+=======
+def _csuzz19(key: str, source: Source, n: int, delta: float) -> float:
+    if not (isinstance(source, BinaryRR) or (isinstance(source, KRR) and source.k == 2)):
+>>>>>>> 27d524d1 (Published formulas give eps at a delta alone, from one call each; curves of formulas and the inverse search for delta go)
         raise NotCertified(f"analysis = {key!r}: wanted binary randomized response")
-    return _of_eps0(forms.cheu, _MEMORY)(key, source, n)
+    return forms.cheu(eps0=source.eps0, n=n, delta=delta)
 
 
 # -------------------------------------------------------------------------------- one randomizer
 
 
-def _fmt_3_8(key: str, source: Source, n: int) -> Curve:
+def _fmt_3_8(key: str, source: Source, n: int, delta: float) -> float:
+    """Half of delta to the clones; the best delta0 whose part fits into the rest."""
     randomizer = one_randomizer(source, key)
     if math.isfinite(randomizer.eps0):
         raise NotCertified(f"analysis = {key!r}: this randomizer is eps0-LDP; wanted 'fmt-3.1'")
     # The clones hide among users whose values are no neighbours of the victim's.
     randomizer = randomizer.unrestricted()
-
-    def epsilon_at(delta: float) -> float:
-        """Half of delta to the clones; the best delta0 whose part fits into the rest."""
-        best, reason = math.inf, "no delta0 tried leaves room"
-        for delta0 in (share * delta / n for share in _SHARES):
-            eps0 = randomizer.local_epsilon(delta0)
-            if not 0.0 < eps0 <= LARGEST_EPSILON:
-                continue
-            given = {"eps0": eps0, "delta0": delta0, "n": n, "delta": 0.5 * delta}
-            try:
-                epsilon, total = forms.clone_approximate(**given)
-            except NotCertified as error:
-                reason = str(error)
-                continue
-            best = epsilon if total <= delta and epsilon < best else best
-        if math.isinf(best):
-            raise NotCertified(f"analysis = {key!r}: {reason}")
-        return best
-
-    return of_epsilon(epsilon_at, _FLOATS)
+    best, reason = math.inf, "no delta0 tried leaves room"
+    for delta0 in (share * delta / n for share in _SHARES):
+        eps0 = randomizer.local_epsilon(delta0)
+        if not 0.0 < eps0 <= LARGEST_EPSILON:
+            continue
+        given = {"eps0": eps0, "delta0": delta0, "n": n, "delta": 0.5 * delta}
+        try:
+            epsilon, total = forms.clone_approximate(**given)
+        except NotCertified as error:
+            reason = str(error)
+            continue
+        best = epsilon if total <= delta and epsilon < best else best
+    if math.isinf(best):
+        raise NotCertified(f"analysis = {key!r}: {reason}")
+    return best
 
 
-def _fmt_4_1(key: str, source: Source, n: int) -> Curve:
+def _fmt_4_1(key: str, source: Source, n: int, delta: float) -> float:
     randomizer = one_randomizer(source, key)
     worst = randomizer.worst_pairs().pairs
     laws = [_three_laws(key, midpoints(randomizer, pair)) for pair in worst]
-    return of_epsilon(
-        lambda delta: max(forms.decomposition(p=p, q=q, n=n, delta=delta) for p, q in laws), _FLOATS
-    )
+    return max(forms.decomposition(p=p, q=q, n=n, delta=delta) for p, q in laws)
 
 
 def _three_laws(key: str, law: Midpoints) -> tuple[float, float]:
@@ -140,6 +128,7 @@ def _three_laws(key: str, law: Midpoints) -> tuple[float, float]:
     return min(p, 1.0 / 3.0), q
 
 
+<<<<<<< HEAD
 def _fmt_4_2(key: str, source: Source, n: int) -> Curve:
     if not isinstance(source, KRR):
         raise NotCertified(f"analysis = {key!r}: wanted k-RR")
@@ -149,17 +138,30 @@ def _fmt_4_2(key: str, source: Source, n: int) -> Curve:
 
 
 def _inequality(bound: Callable[..., float], *, generic: bool) -> _Make:
+=======
+def _fmt_4_2(key: str, source: Source, n: int, delta: float) -> float:
+    if not isinstance(source, KRR | BinaryRR):
+        raise NotCertified(f"analysis = {key!r}: wanted k-RR")
+    return forms.k_rr(k=_size(source), eps0=source.eps0, n=n, delta=delta)
+
+
+def _size(source: KRR | BinaryRR) -> int:
+    return source.k if isinstance(source, KRR) else 2
+
+
+def _inequality(bound: Callable[..., float], *, generic: bool) -> _Epsilon:
+>>>>>>> 27d524d1 (Published formulas give eps at a delta alone, from one call each; curves of formulas and the inverse search for delta go)
     """Hoeffding's or Bennett's inequality, by the mechanism's own moments or by eps0 alone."""
 
-    def make(key: str, source: Source, n: int) -> Curve:
+    def epsilon(key: str, source: Source, n: int, delta: float) -> float:
         if isinstance(source, Family) and source.adaptive:
             raise NotCertified(f"analysis = {key!r}: not proved for adaptive randomizers")
         eps0 = pure_eps0(source, key)
         of_any = functools.partial(forms.moments_of_any, eps0)
         moments = of_any if generic else _moments(key, source, eps0)
-        return of_log_delta(lambda e: bound(moments(e), n=n, epsilon=e), eps0, _FLOATS)
+        return epsilon_of(lambda e: bound(moments(e), n=n, epsilon=e), delta, eps0)
 
-    return make
+    return epsilon
 
 
 def _moments(key: str, source: Source, eps0: float) -> Callable[[float], forms.Moments]:
@@ -176,27 +178,19 @@ def _moments(key: str, source: Source, eps0: float) -> Callable[[float], forms.M
 # ----------------------------------------------------------------------- pairs, by the library
 
 
-def _of_pairs(pairs: Sequence[Pair], cap: float, warning: str, *, lower: bool) -> Curve:
-    """The largest of the curves of some pairs."""
-    profiles = [Profile(pair) for pair in pairs]
+def _of_pairs(pairs: Sequence[Pair], cap: float, delta: float, *, lower: bool) -> float:
+    """eps of the largest of the curves of some pairs."""
     rtol = _OF_CELLS if any(isinstance(pair, CellPair) for pair in pairs) else _OF_CLASSES
-
-    def epsilon_at(delta: float) -> float:
-        solve = lower_epsilon if lower else upper_epsilon
-        found = solve(profiles, math.log(delta), cap=cap, rtol=rtol)
-        return found.low if lower else found.high
-
-    def log_delta_at(epsilon: float) -> float:
-        found = [profile.log_delta(epsilon, width=10.0 * rtol) for profile in profiles]
-        return max(one.low if lower else one.high for one in found)
-
-    return Curve(epsilon_at, log_delta_at, warning)
+    solve = lower_epsilon if lower else upper_epsilon
+    profiles = [Profile(pair) for pair in pairs]
+    found = solve(profiles, math.log(delta), cap=cap, rtol=rtol)
+    return found.low if lower else found.high
 
 
-def _variation_ratio(key: str, source: Source, n: int) -> Curve:
+def _variation_ratio(key: str, source: Source, n: int, delta: float) -> float:
     del key
     pairs = [published_pair(ratio, n=n) for ratio, _ in ratios_of(source)]
-    return _of_pairs(pairs, source.eps0, _no_bound(source) or NOT_CERTIFIED, lower=False)
+    return _of_pairs(pairs, source.eps0, delta, lower=False)
 
 
 def _no_bound(source: Source) -> str:
@@ -205,35 +199,41 @@ def _no_bound(source: Source) -> str:
     return next((f"not a bound: {reason}" for reason in reasons if reason is not None), "")
 
 
-def _ratio_form(form: Callable[..., float]) -> _Make:
+def _ratio_form(form: Callable[..., float]) -> _Epsilon:
     """A closed form of p, beta and q: the largest over the worst pairs."""
 
-    def make(key: str, source: Source, n: int) -> Curve:
+    def epsilon(key: str, source: Source, n: int, delta: float) -> float:
         if _no_bound(source):
             raise NotCertified(f"analysis = {key!r}: {_no_bound(source)}")
         given = [(r.p, float(r.total_variation), r.q, n) for r, _ in ratios_of(source)]
-        return of_epsilon(lambda delta: max(form(*one, delta) for one in given), _FLOATS)
+        return max(form(*one, delta) for one in given)
 
-    return make
+    return epsilon
 
 
-def _one_dataset(key: str, source: Source, n: int) -> Curve:
+def _one_dataset(key: str, source: Source, n: int, delta: float) -> float:
     """One triple: the first whose x2 is neither x0 nor x1, as in Su et al., or else the first."""
     randomizer = one_randomizer(source, key, lacks="dataset of its own")
     triples = randomizer.datasets()
     third = next((t for t in triples if t[2] not in (t[0], t[1])), triples[0])
     pairs = [pair for pair, _ in pairs_of(randomizer, (third,), n)]
-    return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
+    return _of_pairs(pairs, source.eps0, delta, lower=True)
 
 
-def _merged_dataset(key: str, source: Source, n: int) -> Curve:
+def _merged_dataset(key: str, source: Source, n: int, delta: float) -> float:
     randomizer = one_randomizer(source, key, lacks="dataset of its own")
+<<<<<<< HEAD
     pairs = []
     for triple in randomizer.datasets():
         laws, name = Laws(functools.partial(_merged, randomizer, triple)), repr(triple)
         found = LawPair(("merged", randomizer, name), n, laws, "input")
         pairs += [pair for pair, _ in both_ways(found, {})]
     return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
+=======
+    found = [merged_dataset_pair(randomizer, *triple, n=n) for triple in randomizer.datasets()]
+    pairs = [pair for one in found for pair, _ in both_ways(one, {})]
+    return _of_pairs(pairs, source.eps0, delta, lower=True)
+>>>>>>> 27d524d1 (Published formulas give eps at a delta alone, from one call each; curves of formulas and the inverse search for delta go)
 
 
 def _merged(randomizer: Randomizer, triple: tuple[Any, Any, Any], log_cut: float) -> Law:
@@ -256,37 +256,25 @@ def _member(key: str, source: Source) -> Randomizer:
     return BinaryRR(eps0=source.eps0) if isinstance(source, Family) else source
 
 
-def _blanket_pairs(key: str, source: Source, n: int) -> list[Pair]:
+def _gaussian(key: str, source: Source, n: int, delta: float) -> float:
     randomizer = _member(key, source)
     worst = randomizer.worst_pairs().pairs
-    return [blanket_pair(randomizer, x0, x1, n=n) for x0, x1 in worst]
+    pairs = [blanket_pair(randomizer, x0, x1, n=n) for x0, x1 in worst]
+    return max(limits.gaussian_epsilon(pair, delta=delta, cap=source.eps0) for pair in pairs)
 
 
-def _gaussian(key: str, source: Source, n: int) -> Curve:
-    pairs = _blanket_pairs(key, source, n)
-    return Curve(
-        lambda d: max(limits.gaussian_epsilon(pair, delta=d, cap=source.eps0) for pair in pairs),
-        lambda e: max(limits.gaussian_log_delta(pair, epsilon=e) for pair in pairs),
-    )
+def _index(key: str, source: Source, n: int, delta: float) -> float:
+    chi = limits.shuffle_index(_member(key, source)).lower.value
+    return limits.band_epsilon(chi=chi, n=n, delta=delta)
 
 
-def _index(key: str, source: Source, n: int) -> Curve:
-    return _band(limits.shuffle_index(_member(key, source)).lower.value, n)
-
-
-def _index_lower(key: str, source: Source, n: int) -> Curve:
+def _index_lower(key: str, source: Source, n: int, delta: float) -> float:
     """By the least chi of a data set of any member."""
     members = [_member(key, source)]
     if isinstance(source, Family):
         members.append(KRR(k=3, eps0=source.eps0))
-    return _band(min(limits.shuffle_index(m).upper.value for m in members), n)
-
-
-def _band(chi: float, n: int) -> Curve:
-    return Curve(
-        lambda delta: limits.band_epsilon(chi=chi, n=n, delta=delta),
-        lambda epsilon: limits.asymptotic_log_delta(chi=chi, n=n, epsilon=epsilon),
-    )
+    chi = min(limits.shuffle_index(m).upper.value for m in members)
+    return limits.band_epsilon(chi=chi, n=n, delta=delta)
 
 
 # ------------------------------------------------------------------------------------- the table
@@ -299,8 +287,8 @@ _FMT = "Feldman, McMillan, Talwar 2021"
 _FMT23 = "Feldman, McMillan, Talwar 2023"
 _WANG = "Wang et al. 2024"
 _S2 = "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026"
-# Key, title, source, what it applies to, and what makes its curve.
-_ROWS: tuple[tuple[str, str, str, str, _Make], ...] = (
+# Key, title, source, what it applies to, and its eps.
+_ROWS: tuple[tuple[str, str, str, str, _Epsilon], ...] = (
     ("variation-ratio", "variation ratio as published, whether or not it bounds",
      f"{_WANG}, Theorem 4.1", "can be too small where beta is not (p-1)/(p+1)", _variation_ratio),
     ("variation-ratio-4.2", "variation ratio, closed form",
@@ -340,10 +328,10 @@ _ROWS: tuple[tuple[str, str, str, str, _Make], ...] = (
      "binary RR; 2n/(e^eps0 + 1) >= 14 log(4/delta)", _csuzz19),
     ("stronger-clone-3.2", "stronger clone, closed form",
      f"{_FMT23}, Theorem 3.2, constants from memory",
-     f"{_ANY}; eps0 <= log(n/(8 log(2/delta)) - 1)", _of_eps0(forms.stronger_clone, _MEMORY)),
+     f"{_ANY}; eps0 <= log(n/(8 log(2/delta)) - 1)", _of_eps0(forms.stronger_clone)),
     ("girgis-renyi", "Renyi bound of any eps0-LDP randomizer, converted",
      "Girgis, Data, Diggavi, Suresh, Kairouz 2021, constants from memory",
-     "eps0-LDP, not adaptive; whole Renyi orders", _of_eps0(forms.girgis_epsilon, _MEMORY)),
+     "eps0-LDP, not adaptive; whole Renyi orders", _of_eps0(forms.girgis_epsilon)),
     ("gaussian", "central limit theorem for the blanket's gains, before Mills' ratio is expanded",
      f"{_S2}, in its first step", "large n; finite variance of the blanket's gains", _gaussian),
     ("shuffle-index", "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of the blanket", _S2,
@@ -351,13 +339,29 @@ _ROWS: tuple[tuple[str, str, str, str, _Make], ...] = (
     ("shuffle-index-lower", "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of datasets", _S2,
      "large n, eps well above n^-1/2; follows the lower bounds", _index_lower),
 )  # fmt: skip
+_FROM_MEMORY = ("csuzz19", "stronger-clone-3.2", "girgis-renyi")
+_BY_THE_LIBRARY = (
+    *("variation-ratio-5.1", "one-dataset", "gaussian", "shuffle-index", "shuffle-index-lower"),
+)
+
+
+def _warning(key: str, source: Source) -> str:
+    """Why the number of this formula is not certified."""
+    if key == "variation-ratio":
+        return _no_bound(source) or NOT_CERTIFIED
+    if key in _BY_THE_LIBRARY:
+        return NOT_CERTIFIED
+    return _MEMORY if key in _FROM_MEMORY else _FLOATS
+
+
 FORMULAS: dict[str, Formula] = {
     key: Formula(
         Theorem(key, title, source, "published"),
         validity,
-        functools.partial(make, key),
+        functools.partial(epsilon, key),
+        functools.partial(_warning, key),
     )
-    for key, title, source, validity, make in _ROWS
+    for key, title, source, validity, epsilon in _ROWS
 }
 
 
