@@ -346,12 +346,6 @@ ATTAINED = Theorem(
 
 # ------------------------------------------------------------------------------------- DP-SGD
 
-FMT_3_8 = Theorem(
-    "fmt-3.8",
-    "standard clone for (eps0, delta0)-LDP randomizers, closed form",
-    "Feldman, McMillan, Talwar 2021, Theorem 3.8",
-    "published",
-)
 BALLS_AND_BINS = Theorem(
     "balls-and-bins",
     "one of T batches at random: the mixture of N(e_t, s^2) against N(0, s^2), exactly",

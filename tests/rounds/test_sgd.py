@@ -8,7 +8,7 @@ import pytest
 
 import shuffledp as sd
 from rounds.exact_rounds import atoms, dyadic_rows, hockey, neighbouring_laws
-from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
+from shuffledp.bounds.clones import stronger_clone_pair
 from shuffledp.propose.profile import Profile
 from shuffledp.training.shuffled import EpochCurve, local_epsilon, log_extra
 
@@ -27,16 +27,15 @@ def test_approximate_clone_holds(seed):
             for x in rows
             for y in rows
         )
-        for trust, make in (("published", clone_pair), ("all", stronger_clone_pair)):
-            profile = Profile(make(eps0=eps0, n=n))
-            for eps in (0.0, 0.2, 0.7, 1.5):
-                a = Fraction(math.exp(eps))
-                exact = max(hockey(pair, a) for pair in pairs)
-                high = math.exp(profile.log_delta(eps, width=1e-6).high)
-                if delta0 > 0:
-                    extra = log_extra(eps0, math.log(delta0), n, trust)
-                    high += math.exp(extra) * (1.0 + math.exp(eps))
-                assert Fraction(high * (1 + 1e-12) + 1e-15) >= exact
+        profile = Profile(stronger_clone_pair(eps0=eps0, n=n))
+        for eps in (0.0, 0.2, 0.7, 1.5):
+            a = Fraction(math.exp(eps))
+            exact = max(hockey(pair, a) for pair in pairs)
+            high = math.exp(profile.log_delta(eps, width=1e-6).high)
+            if delta0 > 0:
+                extra = log_extra(eps0, math.log(delta0), n)
+                high += math.exp(extra) * (1.0 + math.exp(eps))
+            assert Fraction(high * (1 + 1e-12) + 1e-15) >= exact
 
 
 def test_local_guarantee_is_certified():
@@ -49,7 +48,7 @@ def test_local_guarantee_is_certified():
 
 def test_an_epoch_is_between_one_dataset_and_one_report():
     n, noise = 400, 4.0
-    curve = EpochCurve(n=n, distance=2.0 / noise, trust="all")
+    curve = EpochCurve(n=n, distance=2.0 / noise)
     fixed = sd.shuffle(sd.Gaussian(sigma=noise, low=-1.0, high=1.0), n=n)
     alone = sd.central.gaussian(sigma=noise, sensitivity=2.0).groups[0][0]
     for eps in (0.0, 0.2):

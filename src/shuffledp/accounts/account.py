@@ -17,10 +17,9 @@ from shuffledp.amplification.profile import profile
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.bound import Bound, Theorem
 from shuffledp.curves import DEEP, Accountant
-from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.errors import NotCertified, rejected
 from shuffledp.laws.sources import Source
 from shuffledp.neighbours import Relation, together
-from shuffledp.population.crowd import Crowd
 from shuffledp.published import Estimate
 from shuffledp.rounds import Composed, Round, compose
 from shuffledp.values.described import by_name
@@ -249,16 +248,15 @@ class Account(Accountant):
         return compare(self._messages("compare", "all analyses"), delta=delta, slow=slow)
 
     @by_name
-    def estimate(self, *, delta: float, analysis: str | None = None) -> Estimate:
+    def estimate(self, *, delta: float, analysis: str) -> Estimate:
         """eps by a published formula: no end of a bound.
 
         Parameters
         ----------
         delta : float
             0 < delta < 1.
-        analysis : str, optional
-            Which formula (``published.FORMULAS``), of one round of messages. Of groups there is
-            one, that of Chen, Cao and Ge.
+        analysis : str
+            Which formula (``published.FORMULAS``), of one round of messages.
 
         Raises
         ------
@@ -266,10 +264,6 @@ class Account(Accountant):
             If there is no such number.
         """
         delta = _check.open_unit("delta", delta)
-        if isinstance(self.seen, Crowd) and self.is_plain:
-            return self.seen.estimate(delta)
-        if analysis is None:
-            raise ParameterError("analysis is missing: wanted the name of a published formula")
         return self._messages("analysis", analysis).estimate(delta, analysis)
 
     def with_n(self, n: int) -> Account:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import theorems
@@ -418,14 +418,6 @@ class Messages(Seen):
         )
 
     # ----------------------------------------------------------------------------- rounds
-
-    def among(self, n: int) -> Messages:
-        """The same mechanism with another number of users."""
-        return replace(self, n=n)
-
-    def again(self, rounds: int) -> Messages:
-        """The same mechanism over this number of rounds."""
-        return replace(self, rounds=rounds)
 
     def composed(self, rtol: float | None = None, *, sharper: bool = True) -> Composed:
         """All rounds composed; ``sharper``: use label stealing as well."""

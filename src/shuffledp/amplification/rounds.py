@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from shuffledp.amplification.end import Certifier
@@ -105,7 +105,7 @@ def round_of(
         **({"most": max(_MOST_ATOMS // atoms, _FEWEST)} if much else {}),
         groups=[one.profiles if exact is None else (exact,) for one in uppers],
         sharper=None if sharper is None else sharper.for_rounds(),
-        candidates=Datasets(source, n),
+        candidates=partial(_datasets, source, n),
         eps0=eps0,
         key=key,
         relation=source.relation,
@@ -126,42 +126,21 @@ def _local_tail(source: Source) -> dict[str, Any]:
     """Tail bounds from a single report's Renyi divergence, for mechanisms that have one."""
     if not isinstance(source, Randomizer) or not math.isfinite(source.local_renyi(_ANY_ORDER)):
         return {}
-    local = LocalRenyi(source)
     pure = math.isfinite(source.eps0)
     return {
-        "tail": None if pure else RenyiTail(local),
-        "local_renyi": local,
+        "tail": None if pure else RenyiTail(source.local_renyi),
+        "local_renyi": source.local_renyi,
         "local_rho": source.local_rho,
     }
 
 
-@dataclass(frozen=True)
-class LocalRenyi:
-    """Renyi divergence of one report, an upper bound of that of any round of shuffled reports."""
-
-    source: Randomizer
-
-    def __call__(self, order: float) -> float:
-        """The divergence in nats at this order."""
-        return self.source.local_renyi(order)
-
-
-@dataclass(frozen=True)
-class Datasets:
-    """The data sets worth trying for a lower end; empty if the source has none."""
-
-    source: Source
-    n: int
-
-    def __call__(self) -> tuple[Candidate, ...]:
-        """The profiles of each data set's pair, in both directions."""
-        try:
-            pairs = dataset_pairs(self.source, self.n)
-        except NotCertified:
-            return ()
-        return tuple(
-            _candidate(pair, witness) for pair, witness in pairs if not witness.get("swap")
-        )
+def _datasets(source: Source, n: int) -> tuple[Candidate, ...]:
+    """The data sets worth trying for a lower end, each in both directions; () if there are none."""
+    try:
+        pairs = dataset_pairs(source, n)
+    except NotCertified:
+        return ()
+    return tuple(_candidate(pair, witness) for pair, witness in pairs if not witness.get("swap"))
 
 
 def _candidate(pair: Pair, witness: dict[str, Any]) -> Candidate:

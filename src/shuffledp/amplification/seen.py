@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
 
 from shuffledp.bound import Bound, Theorem
 from shuffledp.errors import NotCertified
@@ -13,6 +14,7 @@ from shuffledp.neighbours import Relation
 from shuffledp.rounds import Composed, Round, compose
 
 Quantity = Literal["epsilon", "delta"]
+View = TypeVar("View", bound="Seen")
 
 
 class Seen(ABC):
@@ -86,13 +88,13 @@ class Seen(ABC):
         """An exact view in which one user stands for ``changed`` users, or None."""
         del changed
 
-    @abstractmethod
-    def among(self, n: int) -> Seen:
+    def among(self: View, n: int) -> View:  # noqa: PYI019 (Self is Python 3.11)
         """The same view with another number of users."""
+        return replace(self, n=n)  # type: ignore[type-var] (all views are dataclasses)
 
-    @abstractmethod
-    def again(self, rounds: int) -> Seen:
+    def again(self: View, rounds: int) -> View:  # noqa: PYI019 (Self is Python 3.11)
         """The same view over this number of rounds."""
+        return replace(self, rounds=rounds)  # type: ignore[type-var]
 
     def as_round(self, *, sharper: bool = True) -> Round:
         """One round, to be composed with others; ``sharper``: use label stealing as well."""

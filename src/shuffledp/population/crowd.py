@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,20 +13,14 @@ from shuffledp.amplification.end import End, bound_of
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.bound import Bound, Theorem
 from shuffledp.bounds.shufflers import local_guarantee
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import rejected
 from shuffledp.neighbours import Relation, of_group
 from shuffledp.population.member import Member
-from shuffledp.published import Estimate
-from shuffledp.published.estimate import epsilon_of
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Round
-from shuffledp.rounds.gaussian import log_delta_gaussian
 from shuffledp.values.work import Answers, Beside
 
 LARGEST_GROUPS = 50
-_CHEN = "Chen, Cao, Ge 2024, hiding in a heterogeneous crowd"
-_BELOW = "below the certified lower end here: on the wrong side"
-_NOT_BELOW = "not certified: nothing says on which side of the truth it is"
 
 
 @dataclass(frozen=True)
@@ -119,10 +112,6 @@ class Crowd(Seen):
         """Refused: there is no one number of users."""
         raise rejected("n", n, "none, the groups have their own")
 
-    def again(self, rounds: int) -> Crowd:
-        """The same in so many rounds."""
-        return replace(self, rounds=rounds)
-
     def log_uppers(self, log_target: float) -> Callable[[float], float]:
         """log of delta's upper end for one user of the groups asked about, at any eps."""
         del log_target
@@ -142,43 +131,6 @@ class Crowd(Seen):
         del one
         words = [w for k in self._asked() for w in self._member(k).words_of_all]
         return tuple(dict.fromkeys(self._of_the_group(words)))
-
-    def estimate(self, delta: float) -> Estimate:
-        """The published approximation for crowds: Gaussian DP with mu = sqrt(2/(S - max s_i)).
-
-        S is the sum of s_i = (1 - delta_i)/(1 + e^eps_i) over all users, (eps_i, delta_i) their
-        local guarantees (here delta_i = 0, or delta where there is no pure one). It is never an
-        end; where it is below the certified lower end, it says so.
-
-        Raises
-        ------
-        NotCertified
-            If a group has no local guarantee.
-        """
-        mu = self._mu(delta)
-        log_delta = lambda e: log_delta_gaussian(mu, e).high  # noqa: E731
-        value = epsilon_of(log_delta, delta, math.inf) if math.isfinite(mu) else math.inf
-        wrong = value < max(self._member(k).lower_epsilon(delta).value for k in self._asked())
-        return Estimate(
-            "epsilon",
-            value,
-            f"Gaussian DP with mu = {mu:.6g}",
-            _CHEN,
-            at={"delta": delta, "n": self.n},
-            warning=_BELOW if wrong else _NOT_BELOW,
-        )
-
-    def _mu(self, delta: float) -> float:
-        shares = []
-        for mechanism, count in self.groups:
-            eps0, delta0 = float(mechanism.eps0), 0.0
-            if not math.isfinite(eps0):
-                eps0, delta0 = float(mechanism.local_epsilon(delta)), delta
-            if not math.isfinite(eps0):
-                raise NotCertified(f"estimate: {mechanism.name} has no local guarantee")
-            shares.append((count, (1.0 - delta0) / (1.0 + math.exp(min(eps0, 700.0)))))
-        rest = math.fsum(count * s for count, s in shares) - max(s for _, s in shares)
-        return math.sqrt(2.0 / rest) if rest > 0.0 else math.inf
 
     def _asked(self) -> list[int]:
         """Groups whose members the answers are about."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp import _check, theorems
-from shuffledp._check import Trust, exact
+from shuffledp._check import exact
 from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, bound_of
 from shuffledp.amplification.pairs import Pairs
 from shuffledp.amplification.seen import Quantity
@@ -124,8 +124,6 @@ class SGD(Described, Accountant):
         With a sampler, which datasets are neighbours: one example's gradients replaced by zero (by
         default), or one example added or removed (not for shuffled batches). Without a sampler one
         user's value is replaced.
-    trust : {"all", "published"}
-        "published" leaves out what is proved only in docs/.
     lower : bool
         Without a sampler: also a lower end, from fixed gradients (tens of seconds).
 
@@ -153,7 +151,6 @@ class SGD(Described, Accountant):
     sampler: Sampler | None = None
     per_epoch: int = 1
     relation: Relation = None  # type: ignore[assignment] (a name, or what the sampler has)
-    trust: Trust = "all"
     lower: bool = False
 
     def __post_init__(self) -> None:
@@ -172,7 +169,6 @@ class SGD(Described, Accountant):
         )
         if self.sampler is not None:
             _check.count("steps (epochs times ceil(n/batch))", epochs * steps, high=_MOST_STEPS)
-        _check.trust(self.trust)
         noise, clip = checked_noise(self.noise, self.clip)
         checked = {"noise": noise, "clip": clip, "relation": _known(self.sampler, self.relation)}
         for name, value in checked.items():
@@ -288,20 +284,17 @@ class SGD(Described, Accountant):
         """Noise on every user's gradient: the clone of one epoch's shuffle."""
         # Two clipped gradients differ by at most this many standard deviations.
         distance = 2.0 * self.clip / self.noise * (1.0 + 4 * U)
-        curve = EpochCurve(n=self.n, distance=distance, trust=self.trust)
-        upper = theorems.APPROXIMATE_CLONE
-        if self.trust == "published":
-            upper = theorems.CLONE.with_step(theorems.FMT_3_8)
+        curve = EpochCurve(n=self.n, distance=distance)
         return Round(
             label="shuffled SGD, one epoch",
             groups=((curve,),),
             candidates=self._fixed_gradients() if self.lower else (),
             eps0=math.inf,
             # All that the words depend on, not the ratio of clip and noise alone.
-            key=("sgd", self.n, self.clip, self.noise, self.batch, self.trust, self.lower),
+            key=("sgd", self.n, self.clip, self.noise, self.batch, self.lower),
             relation=REPLACEMENT,
             assumptions=self.assumptions(),
-            upper_theorem=upper,
+            upper_theorem=theorems.APPROXIMATE_CLONE,
             lower_theorem=theorems.DATASET,
             at={"n": self.n},
             **central.gaussian_renyi(distance * (1.0 + 8 * U)),
@@ -337,7 +330,7 @@ class SGD(Described, Accountant):
         """An epoch of noisy sums, or of Poisson batches one step."""
         mu = self._mu * (1.0 + _ROUNDED)
         upper, groups, mirrored = self._above(mu)
-        cells = self.sampler == "balls-and-bins" and self.trust == "all"
+        cells = self.sampler == "balls-and-bins"
         return Round(
             label=f"DP-SGD, {self.sampler}",
             groups=groups,
@@ -360,8 +353,6 @@ class SGD(Described, Accountant):
     def _above(self, mu: float) -> tuple[Theorem, _Groups, _Groups | None]:
         """Upper bounds of one round's curve, example there or not and the other way round."""
         alone = GaussianCurve(mu)
-        if self.trust == "published":
-            return theorems.CENTRAL_GAUSSIAN, ((alone,),), None
         if self.sampler == "poisson":
             q = min(self._rate * (1.0 + _ROUNDED), 1.0)
             there, added = (GaussianCurve(mu, rate=q, added=a) for a in (False, True))
@@ -376,7 +367,6 @@ class SGD(Described, Accountant):
             n=self.n,
             # Noise on the sum of b gradients is as much as 1/sqrt(b) of it on each.
             distance=2.0 * self._mu * math.sqrt(self.batch) * (1.0 + _ROUNDED),
-            trust="all",
             alone=alone,
         )
         return theorems.SHUFFLED_BATCHES, ((amplified,),), None

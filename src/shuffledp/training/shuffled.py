@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from shuffledp._check import Trust
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval, log_add
-from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
+from shuffledp.bounds.clones import stronger_clone_pair
 from shuffledp.propose.profile import LOOSE, Profile
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve, log_delta_gaussian
@@ -25,8 +24,7 @@ _BUCKET = 0.15
 class EpochCurve:
     """Upper bound of one epoch's curve: the clone at several (eps0, delta0), and no shuffling.
 
-    (docs/theory-composition.md, Theorem 5.1; where only published theorems are wanted, Feldman,
-    McMillan, Talwar 2021, Theorem 3.8.)
+    (docs/theory-composition.md, Theorem 5.1.)
 
     Parameters
     ----------
@@ -34,15 +32,11 @@ class EpochCurve:
         Users.
     distance : float
         Between two clipped gradients, in deviations of the noise on each.
-    trust : {"all", "published"}
-        Which clone.
     alone : Source, optional
         An upper bound without the shuffle; by default that of one noisy gradient.
     """
 
-    def __init__(
-        self, *, n: int, distance: float, trust: Trust, alone: Source | None = None
-    ) -> None:
+    def __init__(self, *, n: int, distance: float, alone: Source | None = None) -> None:
         self.alone = GaussianCurve(distance) if alone is None else alone
         self.clones: list[tuple[Profile, float]] = []
         self.chosen: dict[int, int] = {}
@@ -50,10 +44,8 @@ class EpochCurve:
             eps0 = local_epsilon(distance, level - math.log(n))
             if not 0.0 < eps0 <= _LARGEST_EPS0:
                 continue
-            log_delta0 = _log_delta0(distance, eps0)
-            make = clone_pair if trust == "published" else stronger_clone_pair
-            extra = log_extra(eps0, log_delta0, n, trust)
-            self.clones.append((Profile(make(eps0=eps0, n=n)), extra))
+            extra = log_extra(eps0, log_delta_gaussian(distance, eps0).high, n)
+            self.clones.append((Profile(stronger_clone_pair(eps0=eps0, n=n)), extra))
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """The bound that looks best. The least of several is not one curve: no lower end."""
@@ -105,16 +97,9 @@ def local_epsilon(distance: float, log_delta0: float) -> float:
     return high
 
 
-def _log_delta0(distance: float, eps0: float) -> float:
-    """Certified upper value of log delta0 at eps0."""
-    return log_delta_gaussian(distance, eps0).high
-
-
-def log_extra(eps0: float, log_delta0: float, n: int, trust: Trust) -> float:
+def log_extra(eps0: float, log_delta0: float, n: int) -> float:
     """log of what is added to the clone's delta, without the factor 1 + e^eps."""
     small = math.exp(-eps0)
-    if trust == "published":
-        return log_delta0 + math.log(n) + math.log1p(0.5 * small) + 1e-13 * (1 + abs(log_delta0))
     # delta0/(E + 1) + (n - 1)(2 delta0/E)(1 + 1/(E + 1))
     inverse = small / (1.0 + small)
     factor = inverse + (n - 1) * 2.0 * small * (1.0 + inverse)

@@ -49,10 +49,6 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
             return normal_sum(self, self.normal, quantity, value)
         return self._best(quantity, value)
 
-    def among(self, n: int) -> Sums:
-        """The same of another number of users."""
-        return replace(self, n=n)
-
     def again(self, rounds: int) -> Sums:
         """The same sums in so many rounds, with fresh randomness."""
         return replace(self, rounds=_check.count("rounds", rounds, high=_MOST_ROUNDS))
