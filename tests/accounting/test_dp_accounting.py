@@ -119,8 +119,6 @@ def test_optimistic_and_broken_plds_are_refused():
     )
     with pytest.raises(sd.ParameterError, match="NaN"):
         sd.central.from_pld(broken, relation="replace-one")
-    with pytest.raises(sd.ParameterError, match="private at all"):
-        sd.central.from_event(da.NonPrivateDpEvent(), relation="replace-one")
 
 
 def run_of(sampler, relation="add-or-remove-one", **more):

@@ -2,7 +2,6 @@
 
 import itertools
 
-import dp_accounting
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as distribution
@@ -82,10 +81,6 @@ def central():
     ]
     for pld in plds:
         yield from (sd.central.from_pld(pld, relation=relation) for relation in relations)
-    event = dp_accounting.GaussianDpEvent(2.0)
-    given = {"event": event, "relation": "replace-one", "discretization": 1e-2}
-    more = {"discretization": [2e-2], "relation": relations[:2]}
-    yield from with_others(sd.central.from_event, given, more)
 
 
 def words(part):

@@ -12,7 +12,7 @@ from shuffledp import _check, theorems
 from shuffledp._check import exact
 from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.errors import ParameterError, not_installed, rejected
+from shuffledp.errors import ParameterError, rejected
 from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
 from shuffledp.propose.profile import LARGEST_EPSILON
 from shuffledp.rounds.gaussian import GaussianCurve
@@ -198,36 +198,4 @@ def _numbers(law: LossLaw) -> tuple[bytes, bytes, float]:
     return law.loss.tobytes(), law.mass.tobytes(), law.infinite
 
 
-@by_name
-def from_event(event: Any, *, relation: RelationLike, discretization: float = 1e-4) -> Given:
-    """A dp_accounting DpEvent as one round, converted by its PLD accountant.
-
-    Parameters
-    ----------
-    event : dp_accounting.DpEvent
-        An event that ``dp_accounting.pld.PLDAccountant`` supports for this relation.
-    relation : str or Relation
-        The neighbouring relation, as for ``from_pld``.
-    discretization : float
-        Grid of the PLD in nats.
-    """
-    try:
-        from dp_accounting import NeighboringRelation
-        from dp_accounting.pld import PLDAccountant
-    except ImportError:
-        words = not_installed("an event", ["dp_accounting"], "dp-accounting")
-        raise ParameterError(words) from None
-    said = relation_named(relation)
-    if said.key not in PLAIN_KEYS:
-        raise rejected("relation", said, "one that dp_accounting has: " + ", ".join(PLAIN_KEYS))
-    name = said.key.upper().replace("-", "_")
-    grid = _check.positive("discretization", discretization, high=1.0)
-    accountant = PLDAccountant(getattr(NeighboringRelation, name), grid)
-    accountant.compose(event)
-    pld = accountant._pld  # noqa: SLF001 (there is no public way to read it)
-    if accountant._contains_non_dp_event:  # noqa: SLF001
-        raise rejected("event", event, "an event that is differentially private at all")
-    return from_pld(pld, relation=said)
-
-
-__all__ = ["approximate", "from_event", "from_pld", "gaussian", "gaussian_renyi"]
+__all__ = ["approximate", "from_pld", "gaussian", "gaussian_renyi"]
