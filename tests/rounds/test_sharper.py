@@ -12,7 +12,7 @@ from shuffledp.amplification.analyses import analysis_named
 from shuffledp.amplification.end import LogDeltaAt
 from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.rounds import round_of
-from shuffledp.amplification.stealing import StealingCurve
+from shuffledp.amplification.stealing import label_stealing
 from shuffledp.rounds import compose
 
 
@@ -86,14 +86,14 @@ def test_shared_free_numbers_lose_little_and_depend_on_no_history(randomizer):
     assert all(x > y for x, y in itertools.pairwise(values))
     for eps, value in zip(points[1:], values[1:], strict=True):
         assert value == pytest.approx(side.log_delta(LogDeltaAt(eps, 1e-3)).value, abs=0.02)
-        assert curve.rough(eps) == pytest.approx(value, abs=0.08)
+        assert curve.rough_log_delta(eps) == pytest.approx(value, abs=0.08)
 
 
 def test_binary_curve_is_above_every_dataset():
     """Between the anchors too, at eps = 0 as well."""
     eps0, n = 2.0, 60
     laws = binary_laws(eps0, n)
-    curve = StealingCurve(sd.BinaryRR(eps0=eps0), n)
+    curve = label_stealing(sd.BinaryRR(eps0=eps0), n)
     below = 0
     for eps in np.linspace(0.0, 1.9, 20):
         exact = max(float(np.maximum(p - math.exp(eps) * q, 0.0).sum()) for p, q in laws)

@@ -54,7 +54,7 @@ class Stealing(Certifier):
         if epsilon > 0.0:
             # delta does not increase in eps.
             at = min(epsilon, LARGEST_EPSILON)
-            found = _if_any(lambda: self._bounded(epsilon) if along else self._ends().log_delta(at))
+            found = self._bounded(epsilon) if along else _if_any(lambda: self._ends().log_delta(at))
         return self._end(found, math.inf if found is None else found.log_delta)
 
     def dear(self, log_delta: float) -> bool:
@@ -63,14 +63,25 @@ class Stealing(Certifier):
         return isinstance(found, IntervalStealing) and found.is_dear(log_delta)
 
     def for_rounds(self) -> Sharper | None:
-        """The bound's curve over eps."""
-        return StealingCurve(self.source, self.n)
+        """Itself: the bound at many eps, which share their free numbers."""
+        return self
+
+    def log_upper(self, epsilon: float) -> float:
+        """Certified upper bound of log delta at eps >= 0 (nats); 0 if there is none."""
+        found = self._bounded(epsilon)
+        return 0.0 if found is None else found.log_delta
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """An estimate of log delta at this eps; 0 if there is none."""
+        if self.n < 2:
+            return 0.0
+        return self._ends().rough(epsilon)
 
     def _ends(self) -> Ends:
         return _stealing(self.source, self.n, precision_for(self.n))
 
     def _bounded(self, epsilon: float) -> Found | None:
-        return self._ends().bounded(epsilon)
+        return _if_any(lambda: self._ends().bounded(epsilon))
 
     def _end(self, found: Found | None, value: float) -> End:
         witness: dict[str, Any] = {"analysis": self.key}
@@ -94,37 +105,6 @@ class LoneJumps(Stealing):
     def _bounded(self, epsilon: float) -> Found | None:
         del epsilon
         return None
-
-
-@dataclass(frozen=True)
-class StealingCurve:
-    """The label-stealing bound at many eps, for rounds: ``Sharper`` of their curve.
-
-    Attributes
-    ----------
-    source : Randomizer or family
-        The mechanism each user runs; no randomizer may depend on earlier messages.
-    n : int
-        Number of users (messages in the shuffle).
-    """
-
-    source: Stolen
-    n: int
-
-    def log_upper(self, epsilon: float) -> float:
-        """Certified upper bound of log delta at eps >= 0 (nats); 0 if there is none."""
-        found = self._bounded(epsilon)
-        return 0.0 if found is None else found.log_delta
-
-    def rough(self, epsilon: float) -> float:
-        """An estimate of log delta at this eps; 0 if there is none."""
-        if self.n < 2:
-            return 0.0
-        return _stealing(self.source, self.n, precision_for(self.n)).rough(epsilon)
-
-    def _bounded(self, epsilon: float) -> Found | None:
-        made = lambda: _stealing(self.source, self.n, precision_for(self.n))  # noqa: E731
-        return _if_any(lambda: made().bounded(epsilon))
 
 
 # Caches of laws and their float versions, shared by both ends, rounds and curves. Laws of another

@@ -318,14 +318,14 @@ class CrowdCurve:
             eps in nats.
         """
         found = self._of_all(epsilon)
-        if self.own is not None and self.own.rough(epsilon) < found - _CLEAR:
+        if self.own is not None and self.own.rough_log_delta(epsilon) < found - _CLEAR:
             return min(found, self.own.log_upper(epsilon))
         return found
 
-    def rough(self, epsilon: float) -> float:
+    def rough_log_delta(self, epsilon: float) -> float:
         """About the same."""
         found = self._of_all(epsilon)
-        return found if self.own is None else min(found, self.own.rough(epsilon))
+        return found if self.own is None else min(found, self.own.rough_log_delta(epsilon))
 
     def _of_all(self, epsilon: float) -> float:
         return _FOUND.of(self).answer(epsilon, lambda: self.upper(epsilon))

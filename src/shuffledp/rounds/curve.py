@@ -62,7 +62,7 @@ class Sharper(Protocol):
         """Certified upper bound of log delta at eps >= 0; 0 if there is none."""
         ...
 
-    def rough(self, epsilon: float) -> float:
+    def rough_log_delta(self, epsilon: float) -> float:
         """An estimate of that bound, not certified."""
         ...
 
@@ -104,7 +104,7 @@ class Envelope:
         found = self._about(epsilon)
         if self.sharper is None or found < _FAR_DOWN:
             return math.inf
-        gained = self.sharper.rough(epsilon) - found
+        gained = self.sharper.rough_log_delta(epsilon) - found
         return gained if gained < _HOPELESS else math.inf
 
     def _promised(self, epsilon: float) -> float:
