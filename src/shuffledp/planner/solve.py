@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.accounts import shuffle
-from shuffledp.amplification.seen import Quantity
-from shuffledp.bound import Bound, outward
+from shuffledp.bound import outward
 from shuffledp.calibration import calibrate
-from shuffledp.curves import DEEP, Accountant
+from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import is_continuous
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.tasks import Option, Source, Task
-from shuffledp.rounds import Composed, Round, compose, stated
+from shuffledp.rounds import compose
 from shuffledp.values.described import ByContent
 
 # Relative width of eps: continuous outputs take a hundred times as long.
@@ -75,55 +73,6 @@ class Asked(ByContent):
         _check.trust(self.trust)
 
 
-@dataclass(frozen=True, repr=False)
-class _Filed(Accountant):
-    """Rounds as the account of a deployment file composes them: from values that a reader has.
-
-    Attributes
-    ----------
-    one : Round
-        One round, without label stealing.
-    rounds : int
-        How many.
-    log_target : float
-        log of the delta that the values are fine enough for.
-    """
-
-    one: Round
-    rounds: int
-    log_target: float
-
-    @cached_property
-    def _estimated(self) -> Composed:
-        return compose([self.one], rounds=self.rounds)
-
-    @cached_property
-    def _stated(self) -> Composed:
-        part = stated(self.one, log_target=self.log_target, rounds=self.rounds, lower=False)
-        return compose([part], rounds=self.rounds)
-
-    @property
-    def quick(self) -> bool:
-        """True: estimates tell where the ends are."""
-        return True
-
-    def bound(self, quantity: Quantity, value: float) -> Bound:
-        """Both ends; the lower one is 0."""
-        return self._stated.bound(quantity, value)
-
-    def log_upper(self, epsilon: float, *, log_target: float = DEEP) -> float:
-        """The upper end of log delta alone."""
-        return self._stated.log_upper(epsilon, log_target=log_target)
-
-    def upper_epsilon(self, *, delta: float) -> float:
-        """The upper end of eps alone."""
-        return self._stated.upper_epsilon(delta=delta)
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        """An estimate of log delta, for which no value of one round is certified."""
-        return self._estimated.rough_log_delta(epsilon)
-
-
 def settle(option: Option, asked: Asked, *, start: float | None = None) -> tuple[float, float]:
     """About the most accurate value of an option that meets the target, and its certified eps.
 
@@ -152,7 +101,8 @@ def settle(option: Option, asked: Asked, *, start: float | None = None) -> tuple
         one = shuffle(source, n=asked.hidden, rtol=rtol, trust=asked.trust)
         if asked.rounds == 1:
             return one
-        return _Filed(one.as_round(sharper=False), asked.rounds, math.log(asked.delta))
+        # Label stealing, which takes seconds for every value, only improves on it.
+        return compose([one.as_round(sharper=False)], rounds=asked.rounds)
 
     found = calibrate(
         account,

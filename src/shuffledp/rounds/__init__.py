@@ -6,7 +6,6 @@ from shuffledp.rounds.composed import Composed
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.loss import LossLaw, LossPair
 from shuffledp.rounds.part import WIDTH, Candidate, Part, Round
-from shuffledp.rounds.stated import StatedRound, stated, stated_above
 
 __all__ = [
     "WIDTH",
@@ -17,9 +16,6 @@ __all__ = [
     "Part",
     "Round",
     "Source",
-    "StatedRound",
     "central",
     "compose",
-    "stated",
-    "stated_above",
 ]

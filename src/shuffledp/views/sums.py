@@ -21,7 +21,7 @@ from shuffledp.errors import rejected
 from shuffledp.laws.sources import Source
 from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
-from shuffledp.rounds import Composed, compose, stated
+from shuffledp.rounds import Composed, compose
 from shuffledp.views.added_up import REPLACE_SPECIAL, AddedUp
 from shuffledp.views.datasets import (
     alike_round,
@@ -105,15 +105,14 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
     # --------------------------------------------------- what several users who change ask
 
     def log_uppers(self, log_target: float) -> Callable[[float], float]:
-        """log of delta's upper end for one user, at any eps; one coordinate's is followed to it."""
+        """log of delta's upper end for one user, at any eps."""
+        del log_target
         if self.normal is not None:
             return lambda epsilon: _log_upper(self.bound("delta", epsilon))
         if self.changed == 1:
             one, width = self.of_all, one_coordinate(self).width
             return lambda epsilon: one.log_delta(epsilon, width=width).high
-        part = stated(one_coordinate(self), log_target=log_target, rounds=self.changed)
-        made = compose([(part, self.changed)])
-        return lambda epsilon: _log_upper(made.delta(epsilon=epsilon))
+        return compose([(one_coordinate(self), self.changed)]).log_upper
 
     def lower_log_delta(self, changed: int, epsilon: float) -> tuple[float, dict[str, Any]]:
         """That of the messages where a report is one bit, which its sum tells; else -inf."""
