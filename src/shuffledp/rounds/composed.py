@@ -253,9 +253,7 @@ class Composed(Rounds):
 
     def _log_upper_near(self, epsilon: float) -> float:
         """The upper end of log delta, with dots placed for this eps alone."""
-        target = max(self.rough_log_delta(epsilon), _MU_LEAST)
-        above, _ = self._above(self._for(target, 1.0), self._plan.level(target))
-        return worst(above, epsilon, self._width).high
+        return self.log_uppers(max(self.rough_log_delta(epsilon), _MU_LEAST))(epsilon)
 
     def _attained(self, alpha: float, end: float) -> tuple[float, dict[str, Any]]:
         """Upper bound of the trade-off function, from one pair of neighbouring datasets.

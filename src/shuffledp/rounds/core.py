@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
@@ -152,6 +153,15 @@ class Rounds(Accountant):
         """The certified upper end of log delta at eps >= 0 alone, for solvers."""
         del log_target
         return self.log_delta(epsilon, lower=False).high
+
+    def log_uppers(self, log_target: float) -> Callable[[float], float]:
+        """The upper end of log delta at any eps, with dots placed for one target alone."""
+        above, _ = self._above(self._for(log_target, 1.0), self._plan.level(log_target))
+
+        def at(epsilon: float) -> float:
+            return -math.inf if epsilon >= self.eps0 else worst(above, epsilon, self._width).high
+
+        return at
 
     @property
     def quick(self) -> bool:

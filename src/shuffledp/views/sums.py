@@ -105,14 +105,13 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
     # --------------------------------------------------- what several users who change ask
 
     def log_uppers(self, log_target: float) -> Callable[[float], float]:
-        """log of delta's upper end for one user, at any eps."""
-        del log_target
+        """log of delta's upper end for one user, at any eps; one coordinate's is followed to it."""
         if self.normal is not None:
             return lambda epsilon: _log_upper(self.bound("delta", epsilon))
         if self.changed == 1:
             one, width = self.of_all, one_coordinate(self).width
             return lambda epsilon: one.log_delta(epsilon, width=width).high
-        return compose([(one_coordinate(self), self.changed)]).log_upper
+        return compose([(one_coordinate(self), self.changed)]).log_uppers(log_target)
 
     def lower_log_delta(self, changed: int, epsilon: float) -> tuple[float, dict[str, Any]]:
         """That of the messages where a report is one bit, which its sum tells; else -inf."""
