@@ -39,7 +39,6 @@ def shuffled():
         yield sd.shuffle(sd.Gaussian(sigma=high - low, low=low, high=high), n=20).as_round()
     for distance in (0.25, 0.5):
         yield sd.shuffle(sd.MetricLaplace(scale=1.0, distance=distance), n=20).as_round()
-    yield sd.shuffle(KRR, n=20).as_round(sharper=False)
 
 
 def of_training():

@@ -196,11 +196,11 @@ class Account(Accountant):
         refuse_rounds(self.seen, self.shuffler, self.changed, times)
         return replace(self, seen=self.seen.again(_check.count("rounds", times, high=MOST_ROUNDS)))
 
-    def as_round(self, *, sharper: bool = True) -> Round:
-        """One round of a composition with others; ``sharper``: by label stealing too."""
+    def as_round(self) -> Round:
+        """One round of a composition with others."""
         if not self.is_plain or self.rounds > 1:
             raise NotCertified(f"compose: {self._what} is no round to be composed with others")
-        return self.seen.as_round(sharper=sharper)
+        return self.seen.as_round()
 
     @property
     def _what(self) -> str:

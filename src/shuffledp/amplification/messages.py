@@ -23,7 +23,7 @@ from shuffledp.propose.data_sets import DataSet, lower_epsilon, lower_log_delta,
 from shuffledp.propose.profile import LOOSE
 from shuffledp.published import FORMULAS, Estimate
 from shuffledp.randomizers import Randomizer
-from shuffledp.rounds import Composed, Round, compose
+from shuffledp.rounds import Round
 from shuffledp.values.work import Answers, Beside
 
 # Relative width of eps to aim at where several users change: a value takes one evaluation for every
@@ -419,28 +419,23 @@ class Messages(Seen):
 
     # ----------------------------------------------------------------------------- rounds
 
-    def composed(self, rtol: float | None = None, *, sharper: bool = True) -> Composed:
-        """All rounds composed; ``sharper``: use label stealing as well."""
-        return compose([self.as_round(sharper=sharper)], rounds=self.rounds, rtol=rtol)
-
-    def as_round(self, *, sharper: bool = True) -> Round:
+    def as_round(self) -> Round:
         """One round, to be composed with others."""
-        made = lambda: self._round(sharper=sharper)  # noqa: E731
-        return _WORK.of(self).answer(("round", sharper), made)
+        return _WORK.of(self).answer("round", self._round)
 
-    def _round(self, *, sharper: bool) -> Round:
+    def _round(self) -> Round:
         uppers = [one for _, one in self.asked("upper", None)]
         exact = [one for one in uppers if one.exact() is not None][:1]
         curves = [one for one in uppers if one.for_rounds() is not None and not exact]
         return round_of(
             self.source,
             exact or [one for one in uppers if one.profiles],
-            sharper=curves[0] if sharper and curves else None,
+            sharper=curves[0] if curves else None,
             label=getattr(self.source, "name", "generic"),
             eps0=self.eps0,
             n=self.n,
             rtol=self.rtol,
-            key=(self.source, self.n, self.trust, self.rtol, sharper),
+            key=(self.source, self.n, self.trust, self.rtol),
         )
 
 

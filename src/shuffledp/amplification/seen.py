@@ -96,9 +96,8 @@ class Seen(ABC):
         """The same view over this number of rounds."""
         return replace(self, rounds=rounds)  # type: ignore[type-var]
 
-    def as_round(self, *, sharper: bool = True) -> Round:
-        """One round, to be composed with others; ``sharper``: use label stealing as well."""
-        del sharper
+    def as_round(self) -> Round:
+        """One round, to be composed with others."""
         raise NotCertified("compose: wanted messages, of sums shuffle(view='sums', rounds=...)")
 
     def composed(self, rtol: float | None = None) -> Composed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shuffledp import _check
 from shuffledp._check import Trust
@@ -101,8 +101,10 @@ def settle(option: Option, asked: Asked, *, start: float | None = None) -> tuple
         one = shuffle(source, n=asked.hidden, rtol=rtol, trust=asked.trust)
         if asked.rounds == 1:
             return one
-        # Label stealing, which takes seconds for every value, only improves on it.
-        return compose([one.as_round(sharper=False)], rounds=asked.rounds)
+        # Label stealing, which takes seconds for every value, only improves on the blanket.
+        part = one.as_round()
+        plain = replace(part, sharper=None, key=("without label stealing", part.key))
+        return compose([plain], rounds=asked.rounds)
 
     found = calibrate(
         account,

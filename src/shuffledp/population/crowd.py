@@ -89,7 +89,7 @@ class Crowd(Seen):
         found = bound_of(quantity, lower, upper, at=at, relation=self.relation, wanted=wanted)
         return replace(found, assumptions=self._of_the_group(found.assumptions))
 
-    def as_round(self, *, sharper: bool = True) -> Round:
+    def as_round(self) -> Round:
         """One round of a composition, with this crowd: the upper end of one group's members.
 
         At each eps it rests on the least bound of one round, by all groups or by the own one alone.
@@ -99,7 +99,6 @@ class Crowd(Seen):
         ParameterError
             If no group is named.
         """
-        del sharper
         if self.victim is None and len(self.groups) > 1:
             raise rejected("victim", None, "the index of a group: rounds are composed for one")
         one = self._member(self._asked()[0]).as_round()
