@@ -289,13 +289,6 @@ class Round(Part):
         pair = _WORK.of(self).answer(("below", index, places), lambda: self._below(index, places))
         return pair, self._pairs()[index].witness
 
-    def candidate(self, around: float) -> Candidate | None:
-        """The candidate with the largest estimated delta at eps = ``around``.
-
-        None if there is none.
-        """
-        return self._pairs()[self._best(around)] if self._pairs() else None
-
     def _pairs(self) -> tuple[Candidate, ...]:
         if not callable(self.candidates):
             return self.candidates
