@@ -181,20 +181,21 @@ def _held(view: AddedUp, named: dict[str, Any]) -> dict[str, Any]:
 
 
 def _several(view: AddedUp, quantity: Quantity, value: float) -> Bound:
-    """Coordinates by one coordinate's values at dots."""
-    part, times, falling = one_coordinate(view), view.changed, view.falling
-    found = below = compose([(part, times)]).bound(quantity, value)
-    if falling != times:
-        # Those that rise have other laws: they are left out, which only lowers the lower end.
-        below = compose([(part, falling)]).bound(quantity, value)
-    own = below.witness.get("lower", {}).get("round 1", {})
-    lower = {"analysis": "sums-dataset", "others": own["others"]} if "others" in own else {}
+    """Coordinates by one coordinate's values at dots; no lower end where some of them rise."""
+    found = compose([(one_coordinate(view), view.changed)]).bound(quantity, value)
+    low, log_low, lower = found.lower, found.log_lower, {}
+    own = found.witness.get("lower", {}).get("round 1", {})
+    if view.falling != view.changed:
+        # Those that rise have other laws.
+        low, log_low = 0.0, None if log_low is None else -math.inf
+    elif "others" in own:
+        lower = {"analysis": "sums-dataset", "others": own["others"]}
     made = view.bound_of(
         quantity,
         value,
-        ((min(below.lower, found.upper), found.upper), (below.log_lower, found.log_upper)),
+        ((min(low, found.upper), found.upper), (log_low, found.log_upper)),
         {"upper": {"analysis": "sums"}, "lower": lower},
-        (found.upper_width, None if below is not found else found.lower_width),
+        (found.upper_width, found.lower_width if lower else None),
     )
     return replace(made, notes=found.notes)
 
