@@ -47,7 +47,6 @@ def of_training():
         "clip": [0.5],
         "batch": [5],
         "epochs": [2],
-        "trust": ["published"],
         "lower": [True],
     }
     yield from (run.epoch for run in with_others(sd.SGD, SGD, more))

@@ -64,13 +64,8 @@ def _of_eps0(form: Callable[..., float]) -> _Epsilon:
     return lambda key, source, n, delta: form(eps0=pure_eps0(source, key), n=n, delta=delta)
 
 
-<<<<<<< HEAD
-def _csuzz19(key: str, source: Source, n: int) -> Curve:
-    if not (isinstance(source, KRR) and source.k == 2):
-=======
 def _csuzz19(key: str, source: Source, n: int, delta: float) -> float:
-    if not (isinstance(source, BinaryRR) or (isinstance(source, KRR) and source.k == 2)):
->>>>>>> 27d524d1 (Published formulas give eps at a delta alone, from one call each; curves of formulas and the inverse search for delta go)
+    if not (isinstance(source, KRR) and source.k == 2):
         raise NotCertified(f"analysis = {key!r}: wanted binary randomized response")
     return forms.cheu(eps0=source.eps0, n=n, delta=delta)
 
@@ -128,29 +123,13 @@ def _three_laws(key: str, law: Midpoints) -> tuple[float, float]:
     return min(p, 1.0 / 3.0), q
 
 
-<<<<<<< HEAD
-def _fmt_4_2(key: str, source: Source, n: int) -> Curve:
+def _fmt_4_2(key: str, source: Source, n: int, delta: float) -> float:
     if not isinstance(source, KRR):
         raise NotCertified(f"analysis = {key!r}: wanted k-RR")
-    return of_epsilon(
-        lambda delta: forms.k_rr(k=source.k, eps0=source.eps0, n=n, delta=delta), _FLOATS
-    )
-
-
-def _inequality(bound: Callable[..., float], *, generic: bool) -> _Make:
-=======
-def _fmt_4_2(key: str, source: Source, n: int, delta: float) -> float:
-    if not isinstance(source, KRR | BinaryRR):
-        raise NotCertified(f"analysis = {key!r}: wanted k-RR")
-    return forms.k_rr(k=_size(source), eps0=source.eps0, n=n, delta=delta)
-
-
-def _size(source: KRR | BinaryRR) -> int:
-    return source.k if isinstance(source, KRR) else 2
+    return forms.k_rr(k=source.k, eps0=source.eps0, n=n, delta=delta)
 
 
 def _inequality(bound: Callable[..., float], *, generic: bool) -> _Epsilon:
->>>>>>> 27d524d1 (Published formulas give eps at a delta alone, from one call each; curves of formulas and the inverse search for delta go)
     """Hoeffding's or Bennett's inequality, by the mechanism's own moments or by eps0 alone."""
 
     def epsilon(key: str, source: Source, n: int, delta: float) -> float:
@@ -222,18 +201,12 @@ def _one_dataset(key: str, source: Source, n: int, delta: float) -> float:
 
 def _merged_dataset(key: str, source: Source, n: int, delta: float) -> float:
     randomizer = one_randomizer(source, key, lacks="dataset of its own")
-<<<<<<< HEAD
     pairs = []
     for triple in randomizer.datasets():
         laws, name = Laws(functools.partial(_merged, randomizer, triple)), repr(triple)
         found = LawPair(("merged", randomizer, name), n, laws, "input")
         pairs += [pair for pair, _ in both_ways(found, {})]
-    return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
-=======
-    found = [merged_dataset_pair(randomizer, *triple, n=n) for triple in randomizer.datasets()]
-    pairs = [pair for one in found for pair, _ in both_ways(one, {})]
     return _of_pairs(pairs, source.eps0, delta, lower=True)
->>>>>>> 27d524d1 (Published formulas give eps at a delta alone, from one call each; curves of formulas and the inverse search for delta go)
 
 
 def _merged(randomizer: Randomizer, triple: tuple[Any, Any, Any], log_cut: float) -> Law:
