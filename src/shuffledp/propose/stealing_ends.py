@@ -154,19 +154,21 @@ class Stealing(ABC):
 
     def searched(self, eps: float) -> tuple[float, Sequence[Any]]:
         """An estimate of log delta at eps, and the numbers found by a search there; 0 if none."""
-        log, plans = first_log_delta(eps, self.deviation), None
+        log, best = self.guessed(eps), None
         for _ in range(_GUESSES):
             with np.errstate(all="ignore"):
-                plans = self.search(eps, log, plans) or plans
+                # From scratch: numbers for another log delta may be far from the best ones.
+                plans = self.search(eps, log, None)
             if plans is None:
                 log *= _SHALLOWER
                 continue
             if not math.isfinite(_value(plans)):
-                return 0.0, ()
+                break
+            best = plans if best is None or _value(plans) < _value(best) else best
             before, log = log, min(_value(plans), -0.1)
             if abs(log - before) < _SETTLED * (1.0 - log):
                 break
-        return (0.0, ()) if plans is None else (_value(plans), plans)
+        return (0.0, ()) if best is None else (_value(best), best)
 
     # ------------------------------------------------------- many eps, as rounds need them
 
@@ -203,6 +205,10 @@ class Stealing(ABC):
         return min(_value(moved), 0.0), moved
 
     # ------------------------------------------------------------------------- on the way
+
+    def guessed(self, eps: float) -> float:
+        """A guess of log delta at eps, for a search there: that of a normal law of the loss."""
+        return first_log_delta(eps, self.deviation)
 
     def first(self, target: float, cap: float) -> Root:
         """A first eps for a search, and the slope of log delta there."""

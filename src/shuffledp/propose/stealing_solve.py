@@ -60,6 +60,18 @@ class FiniteStealing(Stealing):
         _, floats, order = self._at(-_RANGE)
         return math.sqrt(min(floats.spreads[order[0]], _LARGEST_SPREAD) / self._n)
 
+    def guessed(self, eps: float) -> float:
+        """A guess of log delta at eps by numbers without a search."""
+        log = super().guessed(eps)
+        for _ in range(_STARTS):
+            _, floats, order = self._at(log)
+            with np.errstate(all="ignore"):
+                first = first_plans(floats[order[0]], self._n, eps, log, many=False)[0]
+            before, log = log, min(first.value, -0.1)
+            if abs(log - before) < _SETTLED * (1.0 - log):
+                break
+        return log
+
     def first(self, target: float, cap: float) -> Root:
         """An estimate of eps by numbers without a search, and the slope there."""
         start = Root(first_epsilon(self.deviation**2, 1, target, cap))
