@@ -16,7 +16,7 @@ from shuffledp.propose import layers
 from shuffledp.propose.gains import Pair, gains_of, in_floats
 from shuffledp.propose.saddle import Array, Part, Sum
 
-__all__ = ["LARGEST_EPSILON", "LOOSE", "Profile"]
+__all__ = ["LARGEST_EPSILON", "LOOSE", "Profile", "rough_log_expectation"]
 
 # Largest eps that is evaluated; delta does not increase in eps. e^300 is far below the largest
 # float.
@@ -57,7 +57,7 @@ _NEGLIGIBLE = 1e-2
 _LARGEST_GAIN = 1e140
 
 
-def _log_expectation(
+def rough_log_expectation(
     masses: Array, gains: Array, n: int, surplus: float
 ) -> tuple[float, list[int]]:
     """An estimate of log E (sum of n)_+ of a sorted law, and where to cut it into layers."""
@@ -176,7 +176,7 @@ class Profile:
         masses, gains = law.masses[order], law.gains[order]
         # As in `_far_lows_raised`.
         gains = np.maximum(gains, -n * max(float(gains[-1]), 0.0)) if gains.size else gains
-        value, _ = _log_expectation(masses, gains, n, law.surplus)
+        value, _ = rough_log_expectation(masses, gains, n, law.surplus)
         value -= math.log(self.pair.n)
         return float(np.logaddexp(value, math.log(law.seen))) if law.seen > 0.0 else value
 
@@ -240,7 +240,7 @@ def _narrow(found: Expectation, log_error: float) -> None:
         found.split([(0, masses.size)])
         _by_contours(found, 0, whole, log_error)
         return
-    _, cuts = _log_expectation(masses, gains, n, surplus)
+    _, cuts = rough_log_expectation(masses, gains, n, surplus)
     parts = layers.parts_of(masses, gains, n, surplus, cuts or [masses.size])
     found.split([(p.masses.size - p.rare if p.rare else 0, p.masses.size) for p in parts])
     share = log_error - 0.5 * math.log(len(parts)) if parts else log_error
