@@ -1,14 +1,18 @@
 """delta of one round as `verify` recomputes it, against closed forms."""
 
+import json
 import math
+import tempfile
+from pathlib import Path
 
 import pytest
 from flint import arb, ctx
 
+from frontend.certificates import issued_of, one
+from frontend.edits import outcome
 from laws import log_delta
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.profile import Divergence
-from shuffledp.errors import NotCertified
 
 KRR = {"name": "k-rr", "k": 10, "eps0": 4.0}
 LAPLACE = {"name": "laplace", "eps0": 1.0, "low": 0.0, "high": 1.0, "binary": False}
@@ -35,16 +39,22 @@ def test_one_user_is_the_local_divergence():
     ("mechanism", "factor"),
     [(KRR, 0.95), (KRR, 1.05), (LAPLACE | {"eps0": 4.0}, 0.1), (LAPLACE | {"eps0": 4.0}, 10.0)],
 )
-def test_a_bracket_far_from_the_plain_float_estimate_is_not_taken(monkeypatch, mechanism, factor):
-    """The kernel made wrong: sums come out that much larger or smaller."""
-    question = {"analysis": "blanket", "n": 1001, "epsilon": 0.2, "x0": 0, "x1": 1, "rel": 1e-3}
-    log_delta(mechanism, **question)
-    true, moved = Divergence.log_delta, math.log(factor)
+def test_ends_far_from_the_plain_float_estimate_are_not_verified(monkeypatch, mechanism, factor):
+    """The kernel made wrong: sums come out that much larger or smaller, for the verifier too."""
+    table = "\n".join(f"{key} = {json.dumps(value)}" for key, value in mechanism.items())
+    users, moved = "users = 1001", math.log(factor)
+    true = Divergence.log_delta
 
     def wrong(self):
         low, high = true(self)
         return LogInterval(low + moved, high + moved)
 
     monkeypatch.setattr(Divergence, "log_delta", wrong)
-    with pytest.raises(NotCertified, match="plain floats"):
-        log_delta(mechanism, **question)
+    _, content = issued_of(one(table, users=users, target="epsilon = 0.6"))
+    path = Path(tempfile.mkdtemp()) / "certificate.json"
+    found = outcome(content, path)
+    refused = [check.claim for check in found if check.verdict == "does not hold"]
+    now = [claim["value"] for claim in content["claims"] if claim["situation"] == "now"]
+    # A lower end above an upper one is a contradiction: then nothing is claimed.
+    nothing = not set(now) - {None, 0.0, 1.0}
+    assert nothing or any("estimate" in claim for claim in refused), list(found)

@@ -74,7 +74,7 @@ SCENARIOS = {
     "plan": [
         "plan frequencies --values 6 -n 20_000 --delta 1e-6 --epsilon 1 --most-bits 3",
         "plan k-rr --k 5 --eps0 2 -n 1000 --delta 1e-6 --participation 0.9 --epsilon 2",
-        "plan frequencies --values 3 -n 2 --epsilon 1e-4 --delta 1e-12 --most-bits 2",
+        "plan frequencies --values 3 -n 1 --epsilon 1e-4 --delta 1e-12 --most-bits 2",
     ],
     "account": ["account responses.toml", "verify responses.certificate.json -v",
                 "account family.toml", "account letters.toml --no-warn all"],

@@ -29,6 +29,7 @@ def test_the_docs_list_them_as_they_are():
 # ----------------------------------------------------------------- small cases, exhaustively exact
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("n", [2, 4, 9])
 @pytest.mark.parametrize("eps0", [0.3, 1.81])
 def test_all_analyses_of_binary_rr_around_balls(n, eps0):

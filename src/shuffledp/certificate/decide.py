@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
+from shuffledp.bound import Bound
 from shuffledp.bounds.local import log_local_delta
 from shuffledp.certificate.checks import Check, Verdict, said
 from shuffledp.certificate.files import first_difference
@@ -127,7 +128,7 @@ def shown(claim: Claim) -> str:
 
 
 def estimate_check(answer: Answer) -> Check | None:
-    """That an estimate in plain floats, another method, is near the end that was computed again.
+    """That estimates in plain floats, another method, are near the ends that were computed again.
 
     None where there is no estimate: of sums, crowds, several users, declared shufflers, and ends
     that are no delta's.
@@ -136,25 +137,49 @@ def estimate_check(answer: Answer) -> Check | None:
     apart = setting.sums is not None or setting.crowd is not None or setting.one.widened
     if apart or setting.failed or bound.upper_theorem is None:
         return None
-    epsilon, log = bound.upper, math.log(setting.content.target.value or 1.0)
+    found = [_estimated(setting, bound, "upper")]
+    if setting.rounds == 1 and bound.lower > 0.0:
+        found.append(_estimated(setting, bound, "lower"))
+    told = [one for one in found if one is not None]
+    if not told:
+        return None
+    after = f" after {setting.rounds:,} rounds" if setting.rounds > 1 else ""
+    which = "both ends" if len(told) > 1 else f"the {told[0].end} end"
+    how = "; ".join(
+        f"{one.end}: log delta = {one.rough:.4g} by plain floats, {one.log:.4g} by balls"
+        for one in told
+    )
+    near = all(abs(one.rough - one.log) <= one.room for one in told)
+    return Check(setting.name, f"an estimate is near {which}{after}", said(near), how)
+
+
+class _Estimate(NamedTuple):
+    """An estimate of log delta at an end, the log delta that is claimed there, and their room."""
+
+    end: str
+    rough: float
+    log: float
+    room: float
+
+
+def _estimated(setting: Setting, bound: Bound, end: Literal["upper", "lower"]) -> _Estimate | None:
+    """By the analysis of this end, or by all rounds; None where it has no estimate."""
+    epsilon, log = getattr(bound, end), math.log(setting.content.target.value or 1.0)
     if bound.quantity == "delta":
-        epsilon, log = setting.content.target.value, float(bound.log_upper or 0.0)
+        epsilon, log = setting.content.target.value, float(getattr(bound, f"log_{end}") or 0.0)
     messages = setting.one.accountant(setting.n)
     if setting.rounds > 1:
         composed: Composed = messages.again(setting.rounds).composed()
         rough, one_law = composed.rough_log_delta(epsilon), False
     else:
-        key = bound.witness.get("upper", {}).get("analysis", "")
-        by = None if key == "local" else messages.certifier(key)
+        key = bound.witness.get(end, {}).get("analysis", "")
+        by = None if key in {"", "local"} else messages.certifier(key)
         rough = math.nan if by is None else by.rough(epsilon)
         one_law = by is not None and all(one.pair.one_law for one in by.profiles)
     if not (math.isfinite(rough) and math.isfinite(log)):
         return None
     room = (_APART if one_law else _APART_OF_CELLS) * (1.0 + _GROWTH * abs(rough))
-    after = f" after {setting.rounds:,} rounds" if setting.rounds > 1 else ""
-    how = f"log delta = {rough:.4g} by plain floats, {log:.4g} by balls"
-    verdict = said(abs(rough - log) <= room)
-    return Check(setting.name, f"an estimate is near the upper end{after}", verdict, how)
+    return _Estimate(end, rough, log, room)
 
 
 # ------------------------------------------------------------------------ what a report tells alone

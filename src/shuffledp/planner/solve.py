@@ -106,18 +106,24 @@ def settle(option: Option, asked: Asked, *, start: float | None = None) -> tuple
         plain = replace(part, sharper=None, key=("without label stealing", part.key))
         return compose([plain], rounds=asked.rounds)
 
-    found = calibrate(
-        account,
-        # An account adds its own width to eps.
-        epsilon=asked.epsilon / (1.0 + rtol) * (1.0 - math.ulp(1.0)),
-        delta=asked.delta,
-        find=option.find,
-        low=option.low,
-        high=option.high,
-        rtol=_NEAR,
-        start=start,
-        beyond=False,
-    )
+    # An account adds its own width to eps.
+    inside = asked.epsilon / (1.0 + rtol) * (1.0 - math.ulp(1.0))
+    try:
+        found = calibrate(
+            account,
+            epsilon=inside,
+            delta=asked.delta,
+            find=option.find,
+            low=option.low,
+            high=option.high,
+            rtol=_NEAR,
+            start=start,
+            beyond=False,
+        )
+    except NotCertified as error:
+        # The target is named as it was given.
+        said = str(error).replace(f"eps = {inside:g}", f"eps = {asked.epsilon:g}")
+        raise NotCertified(said) from None
     epsilon = found.account.upper_epsilon(delta=asked.delta) * (1.0 + rtol)
     value = _rounded(option, found.value)
     if epsilon > asked.epsilon:
