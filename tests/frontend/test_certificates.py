@@ -112,6 +112,23 @@ def test_a_machine_that_rounds_otherwise_verifies_few_users(tmp_path):
     assert found.returncode == 0, found.stdout
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "users", "target"),
+    [
+        ('name = "k-rr"\nk = 3\neps0 = 0.5', 3000, "delta = 1e-2"),
+        ('name = "k-rr"\nk = 10\neps0 = 6.0', 40, "epsilon = 0.3"),
+        ('name = "duchi"\neps0 = 4.0', 40, "epsilon = 0.3"),
+    ],
+)
+def test_estimates_of_few_users_and_of_no_eps_refuse_no_honest_certificate(
+    mechanism, users, target, tmp_path
+):
+    """An eps of 0 meets more than its target; sums of few gains are estimated roughly."""
+    _, content = issued_of(one(mechanism, users=f"users = {users}", target=target))
+    found = outcome(content, tmp_path / "certificate.json")
+    assert not caught(found), list(found)
+
+
 # ------------------------------------------------------------------- every field, one at a time
 
 
