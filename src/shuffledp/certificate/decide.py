@@ -33,8 +33,8 @@ _NEAR = 1e-3
 # How far from the certified log delta an estimate in plain floats may be, for deltas of order 1; it
 # grows with log delta, of which estimates have so many digits. Measured for deltas from 1e-2 to
 # 1e-9: at most 0.0008 for laws of classes of outputs, at most 0.005 for Laplace noise, and 0.4 for
-# Gaussian noise of few users, whose largest gains are cut in an estimate. Estimates of few users are
-# rough, as sums of few gains are: off by 0.033 for 40 users.
+# Gaussian noise of few users, whose largest gains are cut in an estimate. Sums of few gains are
+# estimated roughly: off by 0.033 for 40 users.
 _APART, _APART_OF_CELLS, _GROWTH, _OF_FEW = 0.01, 1.0, 0.1, 2.0
 # Just below the local guarantee delta falls to 0, and gains are of the size of rounding errors.
 _EDGE = 1e-3
