@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import shuffledp as sd
 from shuffledp.deployment.files import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -106,3 +107,9 @@ def test_the_trusted_modules_are_listed_and_import_two_libraries(arrows):
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 outside.add(str(node.module).partition(".")[0])
     assert outside - set(sys.stdlib_module_names) == {"shuffledp", "numpy", "flint"}
+
+
+def test_what_is_listed_is_public():
+    assert [name for name in dir(sd) if not name.startswith("_")] == [
+        name for name in sd.__all__ if not name.startswith("_")
+    ]
