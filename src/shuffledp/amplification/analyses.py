@@ -42,7 +42,7 @@ from shuffledp.laws.sources import (
     refuse_protocol,
 )
 from shuffledp.multimessage import MultiMessage
-from shuffledp.propose.stealing import MANY_PAIRS
+from shuffledp.propose.stealing_floats import MANY_PAIRS
 from shuffledp.published import FORMULAS
 from shuffledp.randomizers import Randomizer
 from shuffledp.theorems import Theorem

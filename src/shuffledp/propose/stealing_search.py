@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from shuffledp.propose.simplex import least
-from shuffledp.propose.stealing import SMOOTHING, Array, Floats, Plan, Planner
+from shuffledp.propose.stealing import SMOOTHING, Plan, Planner
+from shuffledp.propose.stealing_floats import Array, Floats
 
 __all__ = ["best_plan", "first_plans", "is_few"]
 

@@ -14,8 +14,9 @@ from shuffledp.bounds.stealing_cases import Case, Numbers, cases_of
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.positive_sum import step_of
 from shuffledp.propose.solve import Root, first_epsilon, root
-from shuffledp.propose.stealing import MOST_ALONE, AllFloats, Plan, Planner
+from shuffledp.propose.stealing import Plan, Planner
 from shuffledp.propose.stealing_ends import End, Stealing, worst_of
+from shuffledp.propose.stealing_floats import AllFloats
 from shuffledp.propose.stealing_search import best_plan, first_plans, is_few
 
 __all__ = ["FiniteStealing"]
@@ -30,6 +31,8 @@ _STARTS, _ROUGHLY, _SETTLED = 3, 0.05, 0.1
 _APART = 0.02
 # From this many pairs on, pairs that are certainly lower use the numbers of the worst one.
 _SOME = 6
+# Most pairs that have numbers of their own, where shared ones do not bound them: some seconds.
+_MOST_ALONE = 500
 # A pair whose log delta is lower by more than this is not the worst at an eps nearby.
 _FAR = 1.0
 # Largest squared shift for a start by the normal law.
@@ -115,9 +118,9 @@ class FiniteStealing(Stealing):
         lead, inputs, found = floats[order[0]], floats.inputs, order[1:]
         some = len(order) >= _SOME and math.isfinite(first.value)
         if inputs is not None and some and not is_few(lead, self._n, about):
-            left = inputs.perhaps_above(first, self._n, eps, about)
+            left = inputs.perhaps_above(first.share, first.join, first.alpha, self._n, eps, about)
             found = [i for i in found if i in left]
-        if inputs is not None and len(found) > MOST_ALONE:
+        if inputs is not None and len(found) > _MOST_ALONE:
             raise NotCertified(f"label stealing: {len(found):,} pairs of inputs, one by one")
         return found
 
