@@ -160,7 +160,7 @@ test-page: $(HAS_DEV)
 
 # -------------------------------------------------------------------------------------- docs
 
-# Every warning of Sphinx is an error; the notebooks are run, which takes a minute or two.
+# Every warning of Sphinx is an error.
 docs: $(HAS_DOCS)
 	@$(PY) -m tools.build_docs --out $(OUT)/site
 

@@ -14,16 +14,10 @@ html_show_sourcelink = False
 html_copy_source = False
 html_show_copyright = False
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-source_suffix = {".md": "myst-nb"}
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 # Links to headings inside a page, as GitHub makes their anchors.
 myst_heading_anchors = 4
 highlight_language = "none"
-# The notebooks are text: their outputs are made when the site is, each in its own process.
-nb_execution_mode = "force"
-nb_execution_timeout = 120
-nb_execution_raise_on_error = True
-nb_merge_streams = True
 # Types are words ("tuple of (low, high)"), which are no links.
 suppress_warnings = ["ref.python"]
 

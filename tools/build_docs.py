@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What pages link to or show, beside themselves.
 BESIDE = ("docs", "examples", "LICENSE", "CITATION.cff", "CONTRIBUTING.md", "CHANGELOG.md")
 CONTENTS = {
-    "Start here": ("docs/tutorial", "docs/notebooks/index"),
+    "Start here": ("docs/tutorial",),
     "How to": (
         "docs/howto-bound",
         "docs/howto-mechanism",
@@ -63,7 +63,6 @@ CONTENTS = {
     "Reference": ("reference/index", "reference/command-line"),
     "The project": ("docs/architecture", "CONTRIBUTING", "CHANGELOG"),
 }
-NOTEBOOKS = ("reviewer", "engineer", "researcher", "data-scientist")
 
 
 def mechanisms() -> dict[str, type]:
@@ -189,9 +188,8 @@ def main() -> None:
     shutil.rmtree(out / "html", ignore_errors=True)
     words = ["-b", "html", "-W", "--keep-going", "-q", "-c", ROOT / "docs", "-d", out / "trees"]
     command = [sys.executable, "-m", "sphinx", *map(str, [*words, out / "source", out / "html"])]
-    # Without a backend of their own, so that notebooks show their pictures.
-    environment = {key: value for key, value in os.environ.items() if key != "MPLBACKEND"}
-    done = subprocess.run(command, check=False, env={**environment, "PYTHONWARNINGS": "ignore"})
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(command, check=False, env=environment)
     if done.returncode:
         sys.exit(done.returncode)
     print(f"{len(list((out / 'html').rglob('*.html')))} pages in {out / 'html'}")
