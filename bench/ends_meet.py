@@ -21,7 +21,8 @@ from bench.figures import BLUE, DIRECTORY, ORANGE, STYLE
 NOTE = DIRECTORY.parent / "ends-that-meet.md"
 BLOCK = r"(<!-- {0} -->\n).*?(?=<!-- end of {0} -->)"
 PICTURE = DIRECTORY / "ends_meet.png"
-DELTAS = (1e-6, 1e-12)
+# Of the large table.
+DELTA = 1e-6
 USERS = (10**4, 10**6)
 MECHANISMS: tuple[sd.Randomizer, ...] = (
     sd.BinaryRR(eps0=2.0),
@@ -71,22 +72,13 @@ FEW: tuple[tuple[sd.Randomizer, int, float], ...] = (
     (sd.BinaryRR(eps0=4.0), 1_000, 1e-6),
     (sd.BLH(domain=100, eps0=4.0), 1_200, 1e-6),
     (sd.BLH(domain=100, eps0=4.0), 4_000, 1e-6),
-    (sd.OLH(domain=100, eps0=4.0), 1_200, 1e-6),
     (sd.KRR(k=10, eps0=2.0), 40, 1e-6),
     (sd.RAPPOR(d=10, eps0=2.0), 50, 1e-6),
-    (sd.RAPPOR(d=10, eps0=4.0), 1_200, 1e-6),
     (sd.Laplace(eps0=4.0), 300, 1e-6),
-    (sd.Laplace(eps0=4.0), 1_000, 1e-6),
     (sd.Gaussian(sigma=1.0), 100, 1e-6),
-    (sd.Gaussian(sigma=1.0), 300, 1e-6),
     (sd.Gaussian(sigma=1.0), 1_000, 1e-6),
     (sd.Gaussian(sigma=1.0), 10_000, 1e-12),
-    (sd.Gaussian(sigma=1.0), 100_000, 1e-12),
-    (sd.Gaussian(sigma=0.7), 10_000, 1e-6),
-    (sd.Gaussian(sigma=0.7), 100_000, 1e-6),
-    (sd.Gaussian(sigma=0.5), 100_000, 1e-6),
     (sd.Gaussian(sigma=0.5), 1_000_000, 1e-6),
-    (sd.Gaussian(sigma=0.5), 10_000_000, 1e-6),
     (sd.Gaussian(sigma=0.4), 10_000_000, 1e-6),
 )
 
@@ -100,7 +92,7 @@ class Row(NamedTuple):
 
 
 def rows() -> list[Row]:
-    """The rows of the large table, for each delta."""
+    """The rows of the large table."""
     found = [
         Row(_title(one), lambda n, one=one: sd.shuffle(one, n=n), "blanket") for one in MECHANISMS
     ]
@@ -127,12 +119,10 @@ def write() -> list[Path]:
 
 def table() -> str:
     """How far the upper end lies above the lower one, in per cent: now, and the blanket alone."""
-    heads = [
-        f"delta = {delta:g}, n = {n:.0e}".replace("e+0", "e") for delta in DELTAS for n in USERS
-    ]
+    heads = [f"n = {n:.0e}".replace("e+0", "e") for n in USERS]
     lines = ["| mechanism | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
     for row in rows():
-        cells = [cell(row.account(n), delta, row.before) for delta in DELTAS for n in USERS]
+        cells = [cell(row.account(n), DELTA, row.before) for n in USERS]
         lines.append(f"| {row.title} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

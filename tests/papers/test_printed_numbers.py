@@ -1,16 +1,18 @@
-"""What is printed, and ours: the CSV is what is computed, docs/papers.md has its differences."""
+"""What is printed, and ours: the CSV is what is computed."""
 
 import csv
 import re
+from pathlib import Path
 
 import pytest
 from papers.printed import ROWS
 from papers.printed.rows import DELTA, down, number, up
-from papers.printed.table import ALL, BLOCK, HEAD, PAGE, line, markdown
+from papers.printed.table import ALL, HEAD, line
 from papers.printed.wang import delta_at, published
 
 import shuffledp as sd
 
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
 QUICK = [row for row in ROWS if not row.slow]
 
 
@@ -18,7 +20,7 @@ def kept():
     """The rows of the committed CSV."""
     with ALL.open(newline="", encoding="utf-8") as file:
         head, *found = csv.reader(file)
-    assert head == ["paper", *HEAD]
+    assert tuple(head) == HEAD
     return list(map(tuple, found))
 
 
@@ -31,15 +33,12 @@ def test_no_row_is_left_out():
         assert verdict.startswith(("not ", "nothing ")) if ours == "-" else verdict
 
 
-def test_the_page_has_all_that_differs():
-    text = PAGE.read_text("utf-8")
-    block = BLOCK.search(text)
-    assert block is not None
-    assert block[2] == markdown(kept())
-    assert block[2].count("\n| ") > 20
-    holds = sum(verdict.startswith("holds") for *_, verdict in kept())
-    assert f"All {len(ROWS)} printed numbers, formulas and claims" in text
-    assert f"; {holds} hold." in text
+def test_the_page_says_how_many_hold():
+    verdicts = [verdict for *_, verdict in kept()]
+    assert sum(verdict.startswith(("does not", "open")) for verdict in verdicts) > 20
+    holds = sum(verdict.startswith("holds") for verdict in verdicts)
+    assert f"All {len(ROWS)} printed numbers, formulas and claims" in PAGE
+    assert f"; {holds} hold." in PAGE
 
 
 def compared(rows):
@@ -49,7 +48,7 @@ def compared(rows):
 
 
 def test_delta_is_what_the_page_says_where_no_row_does():
-    assert "Where no delta is said it is 1e-6" in PAGE.read_text(encoding="utf-8")
+    assert "Where no delta is said it is 1e-6" in PAGE
     assert DELTA == delta_at(10**4) == 1e-6
 
 
@@ -73,7 +72,7 @@ def test_the_variation_ratio_s_counterexamples_are_what_is_computed(setting):
         up(acc.epsilon(delta=1e-6, analysis="blanket").upper, digits),
         up(acc.epsilon(delta=1e-6, analysis="repaired-variation-ratio").upper, digits),
     ]
-    (row,) = re.findall(rf"^\| {re.escape(setting)} \|.*$", PAGE.read_text("utf-8"), re.MULTILINE)
+    (row,) = re.findall(rf"^\| {re.escape(setting)} \|.*$", PAGE, re.MULTILINE)
     assert row.strip("| ").split(" | ") == [setting, *made]
 
 
