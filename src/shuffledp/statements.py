@@ -127,7 +127,7 @@ SENTENCES = {
     ),
     "shards": (
         "{:,} shards, each shuffled on its own: who is in which one is public and the same in "
-        "both datasets, and {}"
+        "both datasets, and none has less than its even share of the users, rounded down"
     ),
     "secret-shards": (
         "{:,} shards of public sizes: who is in which one is drawn uniformly, whatever the data "

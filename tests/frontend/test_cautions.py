@@ -48,7 +48,7 @@ def claimed(table, now, failed=(0.5, 0.9), minimum=None):
         Answer(one, bound(quantity, *ends[one.situation])) for one in settings_of(deployment)
     ]
     source = DeploymentFile(Path("t.toml"), "a" * 64, deployment)
-    return issue(source, Account(deployment, (1.0,), tuple(answers)))
+    return issue(source, Account(deployment, tuple(answers)))
 
 
 def bound(quantity, low, high):

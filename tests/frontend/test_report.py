@@ -17,6 +17,7 @@ from frontend.parts import of_round, situations
 from shuffledp.certificate import issue, to_json
 from shuffledp.deployment import Curve, Deployment, DeploymentFile, account
 from shuffledp.deployment.files import parse
+from shuffledp.deployment.setting import settings_of
 from shuffledp.plots import account_figure, svg
 from shuffledp.review import Entry, cautions, report, to_html, to_markdown
 
@@ -68,7 +69,7 @@ def drawn(found):
 def points(content):
     deployment = Deployment.model_validate_json(content)
     ns = (20, 36, 90, 324, 1000)
-    of = deployment.accountant(1, rtol=1e-2).among
+    of = next(settings_of(deployment)).accounted(rtol=1e-2).seen.among
     target = deployment.target
     bounds = tuple(of(n).bound(target.quantity, target.value) for n in ns)
     return Curve(ns, bounds)

@@ -94,7 +94,7 @@ class Account(Accountant):
         if self.is_plain:
             return self.seen.bound(quantity, value)
         one = self.changed == 1 and not self.shuffler.distance
-        return self._dressed((self.seen if one else self._wide).bound(quantity, value))
+        return self.dressed((self.seen if one else self._wide).bound(quantity, value))
 
     def by_analysis(self, quantity: Quantity, value: float, analysis: str) -> Bound:
         """Both ends by one analysis alone, of one round of messages."""
@@ -152,11 +152,11 @@ class Account(Accountant):
         """Whether one user changes, behind one perfect shuffler or an aggregator."""
         return self.shuffler == PERFECT and self.changed == 1
 
-    def _dressed(self, bound: Bound) -> Bound:
+    def dressed(self, bound: Bound) -> Bound:
         """The bound with this relation, and what is declared of the shuffler."""
         own = self.seen.relation.sentence
         words = self.shuffler.ordered(word for word in self.seen.words(bound) if word != own)
-        words = (self.relation.sentence, *words, *self.shuffler.assumptions(self.n))
+        words = (self.relation.sentence, *words, *self.shuffler.assumptions())
         at = {**bound.at, "n": self.n}
         return replace(
             bound,

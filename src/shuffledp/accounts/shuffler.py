@@ -91,7 +91,7 @@ class Shuffler(Described):
         ParameterError
             If there are fewer users than shards.
         """
-        size = n // self.shards if self.assignment == "public" else n
+        size = n // self.shards if self.apart else n
         if n < self.shards:
             raise ParameterError(
                 f"shards = {self.shards:,}: wanted at most {n:,}, one user in every one"
@@ -114,7 +114,7 @@ class Shuffler(Described):
 
         Those of all shards, whoever changes: an order may tell of the messages of other shards.
         """
-        return several(self.distance, self.shards if self.assignment == "public" else 1)
+        return several(self.distance, self.shards if self.apart else 1)
 
     def ordered(self, words: Iterable[str]) -> list[str]:
         """Assumptions of one perfect shuffler, with what is known of the order said once.
@@ -127,16 +127,14 @@ class Shuffler(Described):
         if self.distance:
             # The messages have one law, in the users' order, whatever the order they are seen in.
             return [SAME if word == IN_ORDER else word for word in words if word != UNIFORM]
-        public = self.shards > 1 and self.assignment == "public"
-        return [EACH_UNIFORM if public and word == UNIFORM else word for word in words]
+        return [EACH_UNIFORM if self.apart and word == UNIFORM else word for word in words]
 
     @property
     def steps(self) -> list[Theorem]:
         """What both ends rest on beside one user's messages, for what is declared of it."""
-        public = self.assignment == "public"
         found = (
-            (self.shards > 1 and public, theorems.SHARDS),
-            (self.shards > 1 and not public, theorems.SECRET_SHARDS),
+            (self.apart, theorems.SHARDS),
+            (self.shards > 1 and not self.apart, theorems.SECRET_SHARDS),
             (self.dummies > 0, theorems.DUMMIES),
             (self.fills, theorems.FILLED),
         )
@@ -146,28 +144,22 @@ class Shuffler(Described):
         """Which data one user may have in a neighbour, given what a mechanism says of it."""
         return OR_ABSENT if self.fills else one
 
-    def assumptions(self, n: int) -> tuple[str, ...]:
-        """What is believed of it, in words, where it is not one perfect shuffler.
+    @property
+    def apart(self) -> bool:
+        """Whether a shard alone hides its users."""
+        return self.shards > 1 and self.assignment == "public"
 
-        Parameters
-        ----------
-        n : int
-            Users.
-        """
-        return self.believed(f"every one has at least {self.shard(n):,} of the n users")
-
-    def believed(self, sizes: str) -> tuple[str, ...]:
-        """The same with what is known of the sizes of public shards, in words."""
+    def assumptions(self) -> tuple[str, ...]:
+        """What is believed of it, in words, where it is not one perfect shuffler."""
         words: list[str] = []
-        public = self.shards > 1 and self.assignment == "public"
         if self.distance > 0.0:
-            words.append(say("within-each" if public else "within", exact(self.distance)))
-        if public:
-            words.append(say("shards", self.shards, sizes))
+            words.append(say("within-each" if self.apart else "within", exact(self.distance)))
+        if self.apart:
+            words.append(say("shards", self.shards))
         elif self.shards > 1:
             words.append(say("secret-shards", self.shards))
         if self.dummies:
-            words.append(say("dummies", self.dummies, " to every shard" if public else ""))
+            words.append(say("dummies", self.dummies, " to every shard" if self.apart else ""))
         if self.fills:
             words.append(say("fills"))
         return tuple(words)

@@ -16,7 +16,6 @@ from shuffledp.deployment.setting import Setting
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.laws.sources import Family
 from shuffledp.rounds import Composed
-from shuffledp.views.datasets import local_guarantee
 
 __all__ = ["check_claim", "estimate_check", "guarantee_check", "shown"]
 
@@ -137,8 +136,7 @@ def estimate_check(answer: Answer) -> Check | None:
     that are no delta's.
     """
     setting, bound = answer.setting, answer.bound
-    apart = setting.sums is not None or setting.crowd is not None or setting.one.widened
-    if apart or setting.failed or bound.upper_theorem is None:
+    if not setting.plain or setting.failed or bound.upper_theorem is None:
         return None
     found = [_estimated(setting, bound, "upper")]
     if setting.rounds == 1 and bound.lower > 0.0:
@@ -177,9 +175,9 @@ def _estimated(setting: Setting, bound: Bound, end: Literal["upper", "lower"]) -
         epsilon, log = setting.content.target.value, float(getattr(bound, f"log_{end}") or 0.0)
     if epsilon > (1.0 - _EDGE) * setting.guarantee:
         return None
-    messages = setting.one.accountant(setting.n)
+    messages: Any = setting.account.seen
     if setting.rounds > 1:
-        composed: Composed = messages.again(setting.rounds).composed()
+        composed: Composed = messages.composed()
         rough, one_law = composed.rough_log_delta(epsilon), False
     else:
         key = bound.witness.get(end, {}).get("analysis", "")
@@ -221,7 +219,7 @@ def guarantee_check(setting: Setting, eps0: float | None, where: str) -> Check:
 def _guaranteed(setting: Setting, eps0: float | None) -> tuple[Verdict, str]:
     source, asked = setting.source, _LARGEST_GUARANTEE if eps0 is None else eps0
     if setting.sums is not None:
-        holds, how = asked >= local_guarantee(setting.sums), "log ratios of the changed coordinates"
+        holds, how = asked >= setting.eps0, "log ratios of the changed coordinates"
     elif isinstance(source, Family):
         holds, how = asked >= source.eps0, "eps0 of the family"
     else:

@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from shuffledp._check import Trust
+from shuffledp.accounts.shuffler import UNIFORM
+from shuffledp.accounts.widened import Widened
+from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.setting import Setting, settings_of
-from shuffledp.deployment.widened import behind_shuffler
 from shuffledp.errors import NotCertified
 
-# Of the figure: relative width of the bounds and, for sums of many coordinates, whose time grows
-# with its inverse root, of theirs; number of points, some of which take seconds.
-_CURVE_RTOL, _SUMS_RTOL, _CURVE_POINTS = 1e-3, 5e-3, 9
+# Of the figure: relative width of the bounds, half of what is seen as two lines (``bands.apart``),
+# and number of points, some of which take seconds: over n lines of eps are nearly straight.
+_CURVE_RTOL, _CURVE_POINTS = 5e-3, 5
 # Among so few users, an end of eps by label stealing may differ by 5e-4 between machines. Margins
 # of eps and of log delta for that.
 _FEW, _SEARCHED = 2_000, {"epsilon": 1e-3, "delta": 1e-2}
@@ -66,16 +68,18 @@ class Account:
     ----------
     deployment : Deployment
         What runs.
-    eps0 : tuple of float
-        Of each group's mechanism (one, where there are no groups): what one user's report gives
-        away alone, in nats; may be inf.
     answers : tuple of Answer
         Setting by setting, as ``settings_of`` has them.
     """
 
     deployment: Deployment
-    eps0: tuple[float, ...]
     answers: tuple[Answer, ...]
+
+    @property
+    def eps0(self) -> tuple[float, ...]:
+        """Of each group's mechanism: what one user's report gives away alone, in nats."""
+        first = {one.setting.group: one.setting for one in reversed(self.one_round)}
+        return tuple(first[group].eps0 for group in sorted(first))
 
     @property
     def one_round(self) -> list[Answer]:
@@ -107,18 +111,12 @@ def account(deployment: Deployment, *, report: Report = _silent) -> Account:
     report : callable
         Told in a few words what is being computed.
     """
-    found, eps0 = [], dict[int, float]()
+    found = []
     for setting in settings_of(deployment):
         after = f", {setting.rounds:,} rounds" if setting.rounds > 1 else ""
         report(f"{setting.name}: {setting.n:,} {setting.one.unit}{after}")
         found.append(answer_of(setting))
-        eps0.setdefault(setting.group, _eps0(setting))
-    return Account(deployment, tuple(eps0.values()), tuple(found))
-
-
-def _eps0(setting: Setting) -> float:
-    """What one report gives away alone; of several users who may change that of each."""
-    return setting.guarantee if setting.sums is not None else setting.one.accountant(1).eps0
+    return Account(deployment, tuple(found))
 
 
 def answer_of(setting: Setting, *, margin: bool = True) -> Answer:
@@ -164,34 +162,41 @@ def answered(setting: Setting, *, trust: Trust | None = None) -> tuple[Bound, st
         return nothing, str(error)
 
 
-def bound_of(setting: Setting, *, trust: Trust | None = None) -> Bound:
+def bound_of(setting: Setting, *, trust: Trust | None = None, rtol: float | None = None) -> Bound:
     """What the deployment's target asks for: both ends, without the margin of a certificate.
 
     Parameters
     ----------
     setting : Setting
         What is asked.
-    trust : {"all", "published"}, optional
-        In the place of the file's.
+    trust, rtol
+        As for ``Setting.accounted``.
     """
-    one, asked = setting.one, setting.content.target
-    quantity, value = asked.quantity, asked.value
-    if setting.sums is not None:
-        return setting.sums.bound(quantity, value)
-    if setting.crowd is not None:
-        seen = setting.crowd if trust is None else replace(setting.crowd, trust=trust)
-        return seen.again(setting.rounds).bound(quantity, value)
-    messages = one.accountant(setting.n, trust=trust).again(setting.rounds)
-    if one.widened:
-        return behind_shuffler(one, messages, quantity, value, failed=setting.failed)
-    if setting.failed and setting.protocol:
+    usual = trust is None and rtol is None
+    account = setting.account if usual else setting.accounted(trust=trust, rtol=rtol)
+    asked = setting.content.target.quantity, setting.content.target.value
+    if not setting.failed:
+        return account.bound(*asked)
+    if setting.content.group:
+        # Nobody hides a member: what others run is of no account.
+        words = (setting.relation.sentence, HONEST, ONE_ROUND)
+        return replace(account.bound(*asked), assumptions=words)
+    if setting.protocol:
         # One user's messages give away the order in which they were made.
-        return messages.bound(quantity, value, analysis="local")
-    found = messages.bound(quantity, value)
-    if not setting.content.group:
-        return found
-    # Nobody hides a member: what others run is of no account.
-    return replace(found, assumptions=(setting.relation.sentence, HONEST, ONE_ROUND))
+        return account.by_analysis(*asked, "local")
+    if setting.one.changed == 1:
+        return _unordered(account.bound(*asked))
+    # Several users' reports, each seen with its sender.
+    alone = Widened(account.seen, setting.one.changed).bound(*asked)
+    found = _unordered(account.dressed(alone))
+    words = (setting.relation.sentence, *found.assumptions[1:])
+    return replace(found, relation=setting.relation, assumptions=words)
+
+
+def _unordered(bound: Bound) -> Bound:
+    """The bound of one message, which has no order that anything could be believed of."""
+    words = tuple(word for word in bound.assumptions if word != UNIFORM)
+    return replace(bound, assumptions=words)
 
 
 def with_margin(setting: Setting, bound: Bound) -> Bound:
@@ -217,7 +222,7 @@ def with_margin(setting: Setting, bound: Bound) -> Bound:
 
 
 def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
-    """Bounds over n around the deployment, for the figure (looser numerics: 1e-3).
+    """Bounds over n around the deployment, for the figure: few, and looser than the account's own.
 
     The account's own numbers are taken over; at other n analyses that take seconds are not asked.
 
@@ -231,43 +236,24 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
     deployment, now = account.deployment, account.answers[0].setting
     target = deployment.target
     found = {one.n: one.bound for one in account.one_round if not one.setting.failed}
-    low, high = max(1, min(found) // 10), max(10 * max(found), 100)
-    if deployment.view == "sums":
+    fewest = deployment.changed + deployment.believed.dummies
+    low, high = max(fewest, min(found) // 10), max(10 * max(found), 100)
+    if now.sums is not None:
         high = max(min(high, _MOST_SUMMED), *found)
+    loose = now.accounted(rtol=max(_CURVE_RTOL, deployment.accounting.rtol))
 
-        def summed(n: int) -> Bound:
-            seen = deployment.sums(n, rounds=now.rounds, rtol=_SUMS_RTOL)
-            return seen.bound(target.quantity, target.value)
+    def at(n: int) -> Bound:
+        if isinstance(loose.seen, Messages) and now.plain:
+            return loose.seen.among(n).bound(target.quantity, target.value, closing=False)
+        return bound_of(replace(now, n=n), rtol=_CURVE_RTOL)
 
-        ns, bounds = _swept(summed, found, (low, high), report)
-        return Curve(ns, bounds)
-    if deployment.widened:
-        ns, bounds = _swept(lambda n: bound_of(replace(now, n=n)), found, (low, high), report)
-        return Curve(ns, bounds)
-    rtol = max(_CURVE_RTOL, deployment.accounting.rtol)
-    messages = deployment.accountant(low, rtol=rtol)
-
-    def quick(n: int) -> Bound:
-        return messages.among(n).bound(target.quantity, target.value, closing=False)
-
-    ns, bounds = _swept(quick, found, (low, high), report)
-    return Curve(ns, bounds)
-
-
-def _swept(
-    evaluate: Callable[[int], Bound],
-    found: dict[int, Bound],
-    ends: tuple[int, int],
-    report: Report,
-) -> tuple[tuple[int, ...], tuple[Bound, ...]]:
-    """Bounds from end to end, each time in the middle of the widest step."""
-    todo = [n for n in ends if n not in found]
+    todo = [n for n in (low, high) if n not in found]
     while todo:
         for n in todo:
             report(f"figure: n = {n:,}")
-            found[n] = evaluate(n)
+            found[n] = at(n)
         _, middle = max((b / a, round(math.sqrt(a * b))) for a, b in pairwise(sorted(found)))
         enough = len(found) >= _CURVE_POINTS or middle in found
         todo = [] if enough else [middle]
     ns = tuple(sorted(found))
-    return ns, tuple(found[n] for n in ns)
+    return Curve(ns, tuple(found[n] for n in ns))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Mapping
 from typing import Any
 
-from shuffledp.accounts import shuffle
 from shuffledp.accounts.sources import source_from_dict, source_names
-from shuffledp.amplification.messages import Messages
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import ParameterError
 from shuffledp.mechanism.base import known_name
 from shuffledp.multimessage import protocol_names
 from shuffledp.randomizers import Hierarchy
-from shuffledp.views.noise import AddedNoise
-from shuffledp.views.sums import Sums, summed
 
 
 def is_protocol(randomizer: Mapping[str, Any]) -> bool:
@@ -43,40 +38,6 @@ def _written(value: dict[str, Any]) -> dict[str, Any]:
     """All parameters, defaults included, checked by the class that they are for."""
     found = source_from_dict(value).to_dict()
     return {k: [list(r) for r in v] if isinstance(v, tuple) else v for k, v in found.items()}
-
-
-def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> Messages:
-    """All messages; ``settings`` are n, rtol and trust."""
-    return typing.cast(Messages, shuffle(source_from_dict(randomizer), **settings).seen)
-
-
-def sums(
-    randomizer: Mapping[str, Any],
-    n: int,
-    *,
-    ones: int,
-    relation: str,
-    rounds: int = 1,
-    added: Mapping[str, Any] | None = None,
-    rtol: float | None = None,
-) -> Sums:
-    """Sums of n honest reports; refused where nothing is certified of them.
-
-    Raises
-    ------
-    ParameterError
-        For mechanisms, numbers of ones and relations that have no sums.
-    """
-    try:
-        noise = None if added is None else AddedNoise(**added)
-        made = source_from_dict(randomizer)
-        found = summed(made, n, ones=ones, relation=relation, rtol=rtol, added=noise)
-    except NotCertified as error:
-        raise ParameterError(f'view = "sums": {error}') from None
-    try:
-        return found.again(rounds)
-    except ParameterError as error:
-        raise ParameterError(f"accounting.{error}") from None
 
 
 def size_of(mechanism: Any) -> int | None:

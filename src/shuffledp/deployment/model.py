@@ -5,34 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
 from shuffledp import _check
 from shuffledp._check import Trust, exact
-from shuffledp.accounts.shuffler import PERFECT
+from shuffledp.accounts.shuffler import PERFECT, Shuffler
 from shuffledp.accounts.sources import GENERIC, source_from_dict
 from shuffledp.accounts.supported import MOST_CHANGED, refused
-from shuffledp.deployment.added import AddedTable
 from shuffledp.deployment.audits import AuditTable
 from shuffledp.deployment.dap import DapTable
 from shuffledp.deployment.data import Data
-from shuffledp.deployment.mechanisms import (
-    accountant,
-    checked_randomizer,
-    domain_fault,
-    is_protocol,
-    sums,
-)
+from shuffledp.deployment.mechanisms import checked_randomizer, domain_fault, is_protocol
 from shuffledp.deployment.shufflers import ShufflerTable
 from shuffledp.deployment.tables import Count, Table, checked, one_of
-from shuffledp.errors import ParameterError, rejected
+from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.population.crowd import LARGEST_GROUPS
 from shuffledp.statements import say
-
-if TYPE_CHECKING:
-    from shuffledp.amplification.messages import Messages
+from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE, AddedNoise
+from shuffledp.views.sums import Sums, summed
 
 LARGEST_ROUNDS = 10**9
 # Keys of which nothing is written where they are as usual.
@@ -216,6 +208,17 @@ class Group(Table):
         return self
 
 
+class AddedTable(Table):
+    """Noise on the integers that the aggregator adds to the sum of every coordinate."""
+
+    kind: Annotated[Literal["discrete-laplace", "discrete-gaussian"], one_of(*KINDS)] = Field(
+        description="discrete-laplace: exp(-|z|/scale); discrete-gaussian: exp(-z^2/(2 scale^2))"
+    )
+    scale: Annotated[float, checked(_check.real, low=SMALLEST_SCALE, high=LARGEST_SCALE)] = Field(
+        description="in units of the sums, from 0.05 to 2,000"
+    )
+
+
 class Deployment(Table):
     """One deployment of a local randomizer, or of groups with their own, with a shuffler."""
 
@@ -293,7 +296,7 @@ class Deployment(Table):
                 "mechanism": None if self.group else source_from_dict(self.randomizer),
                 "groups": self.group or None,
                 "view": self.view,
-                "shuffler": PERFECT if self.shuffler is None else self.shuffler,
+                "shuffler": self.believed,
                 "changed": self.changed,
                 "rounds": self.accounting.rounds,
                 "trust": self.accounting.trust,
@@ -399,42 +402,43 @@ class Deployment(Table):
                 )
         return self
 
-    def honest(self, batch: int) -> int:
-        """Honest messages of a batch, or of its smallest shard, dummies left out."""
-        if self.shuffler is None:
-            return self.population.honest(batch)
-        return self.shuffler.honest(batch, as_written(self.population.colluding))
+    @property
+    def believed(self) -> Shuffler:
+        """What stands between users and analyst."""
+        return PERFECT if self.shuffler is None else Shuffler(**self.shuffler.model_dump())
 
-    def hidden(self, batch: int) -> int:
-        """Messages of a batch among which a user's own is hidden."""
-        return self.honest(batch) + (0 if self.shuffler is None else self.shuffler.dummies)
+    def shard(self, batch: int) -> int:
+        """Messages of a batch, or of its smallest shard where one alone hides its users."""
+        try:
+            return self.believed.shard(batch)
+        except ParameterError as error:
+            raise ParameterError(f"shuffler.{error}") from None
+
+    def honest(self, batch: int) -> int:
+        """Those of them that are honest; the colluding ones are rounded up."""
+        return self.population.honest(self.shard(batch))
 
     def sums(
         self, n: int, *, rounds: int = 1, failed: bool = False, rtol: float | None = None
-    ) -> Any:
-        """Sums of n honest reports in so many rounds; without noise where the aggregator fails."""
-        added = None if self.added is None or failed else self.added.model_dump()
-        asked: dict[str, Any] = {
-            "ones": self.ones,
-            "relation": self.relation,
-            "rounds": rounds,
-            "added": added,
-            "rtol": rtol,
-        }
-        return sums(self.randomizer, n, **asked)
+    ) -> Sums:
+        """Sums of n honest reports in so many rounds; without noise where the aggregator fails.
 
-    def accountant(
-        self, n: int, *, trust: str | None = None, rtol: float | None = None
-    ) -> Messages:
-        """n honest messages."""
-        if self.view != "messages":
-            raise ParameterError(f"view = {self.view!r}: wanted messages, for a shuffler")
-        settings: dict[str, Any] = {
-            "n": n,
-            "rtol": self.accounting.rtol if rtol is None else rtol,
-            "trust": self.accounting.trust if trust is None else trust,
-        }
-        return accountant(self.randomizer, settings)
+        Raises
+        ------
+        ParameterError
+            For mechanisms, numbers of ones and relations that have no sums.
+        """
+        none = self.added is None or failed
+        added = None if none else AddedNoise(**self.added.model_dump())  # type: ignore[union-attr]
+        asked: dict[str, Any] = {"ones": self.ones, "relation": self.relation, "added": added}
+        try:
+            found = summed(source_from_dict(self.randomizer), n, rtol=rtol, **asked)
+        except NotCertified as error:
+            raise ParameterError(f'view = "sums": {error}') from None
+        try:
+            return found.again(rounds)
+        except ParameterError as error:
+            raise ParameterError(f"accounting.{error}") from None
 
     @model_validator(mode="after")
     def _one_item_each(self) -> Deployment:
@@ -462,8 +466,7 @@ class Deployment(Table):
         if p.arriving < p.users:
             found.append(say("arriving", p.arriving, p.users))
         if p.colluding:
-            apart = self.shuffler is not None and self.shuffler.apart
-            where, share = "shard" if apart else "batch", exact(p.colluding)
+            where, share = "shard" if self.believed.apart else "batch", exact(p.colluding)
             whose = "collude" if unit == "users" else "come from users who collude"
             found.append(say("colluding", where, share, unit, whose, _sent(unit)))
         if p.minimum_batch is not None:
@@ -475,8 +478,6 @@ class Deployment(Table):
             found.append(say("rows-left-out", " or ".join(reasons)))
         if self.dap is not None:
             found.append(self.dap.assumption())
-        if self.shuffler is not None:
-            found += self.shuffler.assumptions()
         return tuple(found)
 
 

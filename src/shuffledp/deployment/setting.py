@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from shuffledp._check import Trust
+from shuffledp.accounts import PERFECT, Account, Shuffler, shuffle
 from shuffledp.accounts.sources import source_from_dict
 from shuffledp.bounds.shufflers import local_guarantee as of_several
-from shuffledp.deployment.model import Deployment, as_written
-from shuffledp.deployment.widened import relation_of
+from shuffledp.deployment.model import Deployment
 from shuffledp.laws.sources import Family
 from shuffledp.multimessage import MultiMessage
-from shuffledp.neighbours import REPLACEMENT, Relation, of_group
-from shuffledp.population.crowd import Crowd, crowd
+from shuffledp.neighbours import Relation, of_group, together
+from shuffledp.population.crowd import Crowd
 from shuffledp.randomizers import Randomizer
 from shuffledp.views.datasets import local_guarantee
 from shuffledp.views.sums import Sums
@@ -94,38 +95,72 @@ class Setting:
         """Whether a user sends several messages."""
         return isinstance(self.source, MultiMessage)
 
+    def accounted(self, *, trust: Trust | None = None, rtol: float | None = None) -> Account:
+        """The account of it: of the front door, where every part of a deployment has its place.
+
+        Parameters
+        ----------
+        trust : {"all", "published"}, optional
+            In the place of the file's.
+        rtol : float, optional
+            The same; of sums what is worth the time by default.
+        """
+        content, accounting = self.one, self.content.accounting
+        if content.view == "sums":
+            seen = content.sums(self.n, rounds=self.rounds, failed=self.failed, rtol=rtol)
+            return Account(seen, self.n)
+        asked: dict[str, Any] = {
+            "rounds": self.rounds,
+            "trust": trust or accounting.trust,
+            "rtol": rtol or accounting.rtol,
+        }
+        if self.content.group and not self.failed:
+            groups = [(source_from_dict(one.randomizer), one.users) for one in self.content.group]
+            return shuffle(groups=groups, victim=self.group, **asked)
+        believed, changed = content.believed, content.changed
+        if self.failed:
+            # Of several users who change each report is seen with its sender.
+            believed, changed = Shuffler(fills=believed.fills), 1
+        # Messages of one shard, the shuffler's own left out: as many users are in every shard.
+        users = (self.n - believed.dummies) * (believed.shards if believed.apart else 1)
+        return shuffle(self.source, users, shuffler=believed, changed=changed, **asked)
+
     @cached_property
+    def account(self) -> Account:
+        """That of the file's own trust and width."""
+        return self.accounted()
+
+    @property
     def sums(self) -> Sums | None:
         """What is added up; None where messages are seen."""
-        if self.one.view != "sums":
-            return None
-        return self.one.sums(self.n, rounds=self.rounds, failed=self.failed)
+        return self.account.seen if isinstance(self.account.seen, Sums) else None
 
-    @cached_property
-    def crowd(self) -> Crowd | None:
-        """A group among all; None where there is one mechanism, or nothing hides a report."""
-        if not self.content.group or self.failed:
-            return None
-        groups = [(source_from_dict(one.randomizer), one.users) for one in self.content.group]
-        accounting = self.content.accounting
-        return crowd(groups, self.group, accounting.rtol, accounting.trust)
+    @property
+    def plain(self) -> bool:
+        """Whether messages of one mechanism are seen, behind one perfect shuffler."""
+        apart = isinstance(self.account.seen, Sums | Crowd)
+        return not apart and self.one.believed == PERFECT and self.one.changed == 1
 
-    @cached_property
+    @property
     def relation(self) -> Relation:
         """Which datasets are neighbours."""
+        found, changed = self.account.relation, self.one.changed
+        if self.failed and changed > 1:
+            return together(changed, found)
+        alone = self.failed and len(self.content.group) > 1
+        return of_group(self.group, found) if alone else found
+
+    @property
+    def eps0(self) -> float:
+        """What one user's reports give away alone, in nats; inf if there is no such."""
         if self.sums is not None:
-            return self.sums.relation
-        if not isinstance(self.source, Randomizer):
-            return REPLACEMENT
-        found = relation_of(self.one, self.source.relation)
-        return of_group(self.group, found) if len(self.content.group) > 1 else found
+            return local_guarantee(self.sums)
+        return self.account.seen.guarantee
 
     @property
     def guarantee(self) -> float:
-        """What all reports that may change give away alone, in nats; inf if there is no such."""
-        if self.sums is not None:
-            return local_guarantee(self.one.sums(1, rounds=self.rounds))
-        return of_several(self.rounds * self.one.accountant(1).eps0, self.one.changed, 1)
+        """What all reports that may change give away alone, in nats."""
+        return of_several(self.eps0, self.one.changed, 1)
 
     @property
     def unit(self) -> str:
@@ -159,24 +194,19 @@ def situations(deployment: Deployment, group: int = 0) -> list[tuple[str, int, s
         users, total = deployment.group[group].users, sum(one.users for one in deployment.group)
         rest = f"{total - users:,} of other groups = {total:,}"
         return [(NOW, total, f"{users:,} users of group {group} and {rest}"), alone]
-    p = deployment.population
+    p, believed = deployment.population, deployment.believed
     asked = f"{p.users:,} users"
     if p.arriving < p.users:
         asked += f" - {p.users - p.arriving:,} dropped out"
         # These are divided.
-        apart = deployment.shuffler is not None and deployment.shuffler.apart
-        asked = f"({asked})" if apart else asked
-    here = deployment.hidden
-    found = [(NOW, here(p.arriving), asked + _without_colluders(deployment, p.arriving))]
-    for batch in p.batches[1:]:
-        words = f"{batch:,} {deployment.unit}" + _without_colluders(deployment, batch)
-        found.append((MINIMUM, here(batch), words))
+        asked = f"({asked})" if believed.apart else asked
+    found = []
+    for name, batch in zip((NOW, MINIMUM), p.batches, strict=False):
+        honest, shard = deployment.honest(batch), deployment.shard(batch)
+        n = honest + believed.dummies
+        how = asked if name == NOW else f"{batch:,} {deployment.unit}"
+        how += f" / {believed.shards:,} shards" if believed.apart else ""
+        how += f" - {shard - honest:,} colluding" if honest < shard else ""
+        how += f" + {believed.dummies:,} dummies" if believed.dummies else ""
+        found.append((name, n, f"{how} = {n:,}"))
     return [*found, alone]
-
-
-def _without_colluders(deployment: Deployment, batch: int) -> str:
-    if deployment.shuffler is not None:
-        return deployment.shuffler.how(batch, as_written(deployment.population.colluding))
-    honest = deployment.population.honest(batch)
-    gone = f" - {batch - honest:,} colluding" if honest < batch else ""
-    return f"{gone} = {honest:,}"

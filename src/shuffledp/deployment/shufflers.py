@@ -1,8 +1,7 @@
-"""The table ``shuffler`` of a deployment, and what it asks a reader to believe."""
+"""The table ``shuffler`` of a deployment: an ``accounts.Shuffler`` as a file says it."""
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Annotated, Literal
 
@@ -11,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from shuffledp import _check
 from shuffledp.accounts.shuffler import Shuffler
 from shuffledp.deployment.tables import Count, Table, checked, one_of
-from shuffledp.errors import ParameterError, rejected
+from shuffledp.errors import rejected
 
 
 def _distance(value: object) -> float:
@@ -49,49 +48,8 @@ class ShufflerTable(Table):
     @model_validator(mode="after")
     def _all_orders(self) -> ShufflerTable:
         """Of all shards together the orders have to be nearer to uniform ones than 1/2."""
-        if self.apart and Fraction(self.distance) * self.shards >= Fraction(1, 2):
+        apart = Shuffler(**self.model_dump()).apart
+        if apart and Fraction(self.distance) * self.shards >= Fraction(1, 2):
             wanted = f"less than 0.5 for all {self.shards:,} shards together"
             raise rejected("shuffler.distance", self.distance, wanted)
         return self
-
-    @property
-    def apart(self) -> bool:
-        """Whether a shard alone hides its users."""
-        return self.shards > 1 and self.assignment == "public"
-
-    def hidden(self, batch: int, colluding: Fraction) -> int:
-        """Honest messages and dummies among which a user's message is, of a batch of so many.
-
-        Parameters
-        ----------
-        batch : int
-            Messages that arrive, of all shards.
-        colluding : Fraction
-            Share of each shard that hides nobody; rounded up.
-        """
-        honest = self.honest(batch, colluding)
-        return honest + self.dummies
-
-    def honest(self, batch: int, colluding: Fraction) -> int:
-        """The same without dummies."""
-        if batch < self.shards:
-            raise ParameterError(
-                f"shuffler.shards = {self.shards:,}: wanted at most {batch:,}, a message in every "
-                "one"
-            )
-        shard = batch // self.shards if self.apart else batch
-        return shard - math.ceil(colluding * shard)
-
-    def how(self, batch: int, colluding: Fraction) -> str:
-        """Where the number of messages comes from, after that of the batch: " / 4 shards .."."""
-        words = f" / {self.shards:,} shards" if self.apart else ""
-        shard = batch // self.shards if self.apart else batch
-        gone = math.ceil(colluding * shard)
-        words += f" - {gone:,} colluding" if gone else ""
-        words += f" + {self.dummies:,} dummies" if self.dummies else ""
-        return f"{words} = {self.hidden(batch, colluding):,}"
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What is believed of it, in words."""
-        even = "none has less than its even share of a batch, rounded down"
-        return Shuffler(**self.model_dump()).believed(even)

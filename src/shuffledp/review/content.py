@@ -43,8 +43,8 @@ from shuffledp.review.meaning import local_of, odds, percent
 
 ROLES = ("Prepared by", "Reviewed by", "Approved by")
 _CAPTION = (
-    "The band and the lines beside the marks were computed with the account, to a tenth of a per "
-    "cent; they are not part of the certificate. The marks are."
+    "The band and the lines beside the marks were computed with the account, to half a per cent; "
+    "they are not part of the certificate. The marks are."
 )
 _CROWD_CAPTION = "Both ends of each group's members, as the certificate has them."
 
