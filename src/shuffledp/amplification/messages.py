@@ -220,7 +220,7 @@ class Messages(Seen):
         # eps/delta times it along log eps; brackets are narrowed accordingly.
         flat = _FALL * epsilon / max(math.exp(found.value), _LEAST_DELTA)
         width = max(_SHARE * self.rtol * flat, 1e-12)
-        if epsilon > _NO_END and width < self.width:
+        if epsilon > _NO_END and width < self.width and found.width is not None:
             finer = self.upper_at(LogDeltaAt(epsilon, width), analysis)
             found = finer if finer.value <= found.value else found
         return found
