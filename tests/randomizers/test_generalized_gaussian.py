@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from flint import arb, fmpq
 
@@ -69,25 +68,8 @@ def test_gamma(randomizer):
     assert abs(ball(math.fsum(law.w)) - exact) <= ball(1e-13) * exact + arb(10) ** -300
 
 
-@pytest.mark.parametrize("randomizer", MECHANISMS[1::3], ids=repr)
-@pytest.mark.parametrize("delta", [0.9, 1e-2, 1e-30])
-def test_local_epsilon(randomizer, delta):
-    """H(f_0 || f_1) at local_epsilon(delta) is at most delta, by balls."""
-    oracle = Oracle(randomizer)
-    eps = randomizer.local_epsilon(delta)
-    assert eps <= randomizer.eps0
-    if randomizer.shape <= 1.0:
-        # Pure: the log ratio is nowhere larger than at an input.
-        assert eps == math.inf or ball(eps) >= -oracle.log_density(arb(1))
-        return
-    # The outputs with f_0 > e^eps f_1 are a half-line: try cut points around the best one.
-    worst = arb(0)
-    assert eps < math.inf or randomizer.shape > 20.0 or randomizer.distance > 10.0
-    if eps == math.inf:
-        return
-    for t in np.concatenate([-np.geomspace(1e-9, 50, 400) * float(oracle.scale), [0.0, 0.25, 0.5]]):
-        below = oracle.beyond(-ball(float(t))) if t < 0 else 1 - oracle.beyond(ball(float(t)))
-        other = oracle.beyond(1 - ball(float(t)))
-        value = below - ball(eps).exp() * other
-        worst = max(worst, value)
-    assert worst <= ball(delta)
+@pytest.mark.parametrize("randomizer", [m for m in MECHANISMS if m.shape <= 1.0], ids=repr)
+def test_pure_guarantee(randomizer):
+    """The log ratio is nowhere larger than at an input."""
+    eps0 = randomizer.eps0
+    assert eps0 == math.inf or ball(eps0) >= -Oracle(randomizer).log_density(arb(1))

@@ -10,7 +10,7 @@ import shuffledp as sd
 from rounds.exact_rounds import atoms, dyadic_rows, hockey, neighbouring_laws
 from shuffledp.bounds.clones import stronger_clone_pair
 from shuffledp.propose.profile import Profile
-from shuffledp.training.shuffled import EpochCurve, local_epsilon, log_extra
+from shuffledp.training.shuffled import EpochCurve, log_extra
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -36,14 +36,6 @@ def test_approximate_clone_holds(seed):
                 extra = log_extra(eps0, math.log(delta0), n)
                 high += math.exp(extra) * (1.0 + math.exp(eps))
             assert Fraction(high * (1 + 1e-12) + 1e-15) >= exact
-
-
-def test_local_guarantee_is_certified():
-    for distance in (0.1, 1.0, 4.0):
-        for log_delta0 in (-5.0, -40.0, -200.0):
-            eps0 = local_epsilon(distance, log_delta0)
-            single = sd.central.gaussian(sigma=1.0, sensitivity=distance).groups[0][0]
-            assert single.log_delta(eps0).high <= log_delta0 + 1e-3
 
 
 def test_an_epoch_is_between_one_dataset_and_one_report():

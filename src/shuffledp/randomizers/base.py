@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.noises import check_inputs
 from shuffledp.bounds.continuous import Cells
 from shuffledp.bounds.line import Line
+from shuffledp.bounds.local import log_local_delta
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.base import (
     Mechanism,
@@ -21,10 +23,13 @@ from shuffledp.mechanism.base import (
 )
 from shuffledp.neighbours import REPLACEMENT, Relation, records
 from shuffledp.randomness import RandomSource
+from shuffledp.search import least_epsilon
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 
 Input = Any
 Reports = np.ndarray
+# Relative distance of a local eps from the least one, and the largest that is looked for.
+_NEAR, _LARGEST = 1e-12, 1e9
 
 
 class Randomizer(Mechanism):
@@ -147,10 +152,11 @@ class Randomizer(Mechanism):
     def local_epsilon(self, delta: float) -> float:
         """Upper bound of eps at this delta for one report alone, in nats (inf if unknown).
 
-        For neighbours by ``relation``; ``eps0`` is for any two values.
+        ``eps0``, or without one the least eps of the worst pairs. For neighbours by ``relation``;
+        ``eps0`` is for any two values.
         """
-        del delta
-        return float(self.eps0)
+        eps0 = float(self.eps0)
+        return eps0 if math.isfinite(eps0) else _worst_epsilon(self, delta)
 
     def local_renyi(self, order: float) -> float:
         """Upper bound of the Renyi divergence of one report alone, in nats (inf if unknown).
@@ -172,6 +178,37 @@ class Randomizer(Mechanism):
         eps0^2/2 for a pure guarantee (Bun, Steinke 2016, Proposition 1.4).
         """
         return pure_rho(float(self.eps0))
+
+
+@lru_cache(maxsize=4096)
+def _worst_epsilon(randomizer: Randomizer, delta: float) -> float:
+    """The least eps at which every worst pair has at most this delta; inf where it is not known."""
+    try:
+        pairs = randomizer.worst_pairs().pairs
+        return epsilon_at(
+            lambda eps: max(log_local_delta(randomizer, x0, x1, eps).high for x0, x1 in pairs),
+            delta,
+        )
+    except NotCertified:
+        return math.inf
+
+
+def epsilon_at(log_upper: Callable[[float], float], delta: float) -> float:
+    """The least eps at which a certified upper end is at most delta, rounded up by 1e-12 of it.
+
+    Parameters
+    ----------
+    log_upper : callable
+        eps in nats -> certified upper end of log delta.
+    delta : float
+        The target, above 0.
+    """
+    target = math.log(delta)
+    target -= 4.0 * math.ulp(target)
+    if log_upper(0.0) <= target:
+        return 0.0
+    found = least_epsilon(log_upper, target, start=1.0, cap=_LARGEST, rtol=_NEAR)
+    return math.inf if found is None else found.value
 
 
 def randomizer_names() -> tuple[str, ...]:

@@ -24,7 +24,7 @@ _LEAST_RATE = 2.0**-52
 # e^-691 < 1e-300.
 _FARTHEST = 691.0
 # Relative error of a tail of 2^-64 or more: exponents up to 46, and sums of a million numbers.
-TABLE_ERROR = 2.0**-32
+_TABLE_ERROR = 2.0**-32
 # Masses of discrete Gaussian noise are added up to so many deviations: beyond are e^-840.
 _DEVIATIONS = 41.0
 # Bits beyond the working precision: two million steps of a recurrence lose 42.
@@ -54,8 +54,8 @@ class IntegerCells(SymmetricCells):
         law = self.law()
         if law.sigma is not None:
             tails = _tails(law.sigma)
-            least = np.searchsorted(-tails, -tail * (1.0 + doubt + TABLE_ERROR))
-            most = np.searchsorted(-tails, -tail * (1.0 - doubt - TABLE_ERROR))
+            least = np.searchsorted(-tails, -tail * (1.0 + doubt + _TABLE_ERROR))
+            most = np.searchsorted(-tails, -tail * (1.0 - doubt - _TABLE_ERROR))
             return least.astype(np.float64), most.astype(np.float64)
         rate = float(1 / law.scale)
         if not rate >= _LEAST_RATE:
@@ -118,8 +118,13 @@ class GaussianTable(NamedTuple):
         return arb(half, half)
 
 
+def gaussian_table(sigma: float) -> GaussianTable:
+    """Made once for all working precisions up to the next multiple of 64 bits."""
+    return _table(sigma, -(-ctx.prec // 64) * 64)
+
+
 @lru_cache(maxsize=4)
-def gaussian_table(sigma: float, precision: int) -> GaussianTable:
+def _table(sigma: float, precision: int) -> GaussianTable:
     """The tails by e^(-h (k+1)^2) = e^(-h k^2) r_k, r_(k+1) = r_k e^(-2h), h = 1/(2 sigma^2).
 
     What lies beyond is at most a geometric series.
@@ -157,7 +162,11 @@ class IntegerNoise(Noise):
         """P(K >= k) for k >= 0; a^k/(1 + a) of Laplace noise, a = e^(-1/s)."""
         if self.sigma is None:
             return (-k / self.scale).exp() / (1 + (-1 / self.scale).exp())
-        return gaussian_table(self.sigma, ctx.prec).at_least(k)
+        return gaussian_table(self.sigma).at_least(k)
+
+    def at_most(self, k: int) -> arb:
+        """P(K <= k)."""
+        return self.at_least(-k) if k <= 0 else 1 - self.at_least(k + 1)
 
     def _tail(self, x: arb, y: arb | None, *, right: bool) -> tuple[bool, arb]:
         """P(x + K > y) where y is not below x, else P(x + K <= y)."""

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.arithmetic.balls import arb, ctx, precision_for
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
-from shuffledp.ball.outputs import Law, OutputClass, check_inputs
+from shuffledp.arithmetic.intervals import log_above
+from shuffledp.ball.outputs import Law, OutputClass, check_inputs, largest
 from shuffledp.ball.record import Others, WorstPairs
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.parameters import LocalEpsilon, Switch, number, whole
-from shuffledp.randomizers.base import Reports
+from shuffledp.randomizers.base import Reports, epsilon_at
 from shuffledp.randomizers.integer_laws import (
-    TABLE_ERROR,
     IntegerCells,
     IntegerLine,
     IntegerNoise,
@@ -41,7 +41,6 @@ _MOST_CLASSES, _LOG_CUT = 6_000, -60.0
 # Most integers whose masses are added up: tables of 32 megabytes.
 _MOST_INTEGERS = 1 << 22
 # Above P(K < -farthest), which is below e^-691.
-_SMALLEST_MASS = 1e-300
 # Largest input up to which label stealing looks at all shifts that may matter: 460 of them.
 _MOST_SHIFTS = 28
 U = UNIT_ROUNDOFF
@@ -264,7 +263,7 @@ class DiscreteGaussian(LatticeNoise):
         top, reach = self.top, math.ceil(self.sigma * math.sqrt(max(-2.0 * log_cut, 1.0))) + 1
         low, high = -reach, self.top + reach
         _refuse_many(self.name, high - low + 1)
-        sigma, table = arb(self.sigma), gaussian_table(self.sigma, ctx.prec)
+        sigma, table = arb(self.sigma), gaussian_table(self.sigma)
         half = 1 / (2 * sigma * sigma)
 
         def mass(x: int, y: int) -> arb:
@@ -305,16 +304,23 @@ class DiscreteGaussian(LatticeNoise):
         return 0.5 * (self.top / self.sigma) ** 2 * (1.0 + 16 * U)
 
     def local_epsilon(self, delta: float) -> float:
-        """The loss at the first k with P(K <= k) > delta: delta(eps) <= P(loss > eps).
+        """The least eps of the end points, to 1e-12 of it."""
+        return epsilon_at(self._log_local_delta, delta)
 
-        The loss is (top^2 - 2 k top)/(2 sigma^2), which falls in k.
+    def _log_local_delta(self, epsilon: float) -> float:
+        """Upper end of log D_eps(R_0 || R_top) = log max_k (P(K <= k) - e^eps P(K <= k - top)).
+
+        The loss (top^2 - 2 k top)/(2 sigma^2) falls in k. Floats place its crossing of eps up to a
+        neighbour.
         """
-        mass = masses(self.sigma)
-        grown = 1.0 + TABLE_ERROR
-        below = np.cumsum(np.append(mass[:0:-1], mass)) * grown
-        k = int(np.searchsorted(below + _SMALLEST_MASS, delta, side="right")) - farthest(self.sigma)
-        loss = self.top * (self.top - 2.0 * k) / (2.0 * self.sigma**2)
-        return max(loss, 0.0) * (1.0 + 16 * U)
+        with ctx.workprec(precision_for(1)):
+            noise, grow = self.noise, arb(epsilon).exp()
+            near = math.floor(self.top / 2 - epsilon * self.sigma**2 / self.top)
+            found = [
+                noise.at_most(k) - grow * noise.at_most(k - self.top)
+                for k in (near - 1, near, near + 1)
+            ]
+            return log_above(largest([*found, arb(0)]))
 
     def variance(self, frequency: float = 0.0) -> float:
         """sum k^2 f(k), slightly below sigma^2."""

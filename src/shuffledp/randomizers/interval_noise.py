@@ -23,7 +23,7 @@ from shuffledp.mechanism.parameters import (
     number,
     positive,
 )
-from shuffledp.randomizers.noise import IntervalNoise, gamma_power, scales_between
+from shuffledp.randomizers.noise import IntervalNoise, scales_between
 from shuffledp.randomizers.values import real_values
 from shuffledp.theorems import SPANNING_TRIPLES, TWO_INPUTS
 
@@ -148,12 +148,6 @@ class Gaussian(IntervalNoise):
         """inf: Gaussian noise has no pure local guarantee."""
         return math.inf
 
-    def local_epsilon(self, delta: float) -> float:
-        """eps = d^2/2 - d Phi^-1(delta): delta(eps) <= Phi(d/2 - eps/d), the first term alone."""
-        d = (arb(self.high) - arb(self.low)) / arb(self.sigma)
-        found = d * d / 2 + d * arb(2).sqrt() * (2 * arb(delta)).erfcinv()
-        return max(float_above(found), 0.0)
-
     @property
     def local_rho(self) -> float:
         """d^2/2: the Renyi divergence of order A of N(0, 1) and N(d, 1) is A d^2/2."""
@@ -247,23 +241,6 @@ class GeneralizedGaussian(IntervalNoise):
             return math.inf
         value = self.distance**self.shape * (1.0 + 16 * U)
         return value if value <= _check.LARGEST_EPS0 else math.inf
-
-    def local_epsilon(self, delta: float) -> float:
-        """eps0, or for shape > 1 the loss where less than delta lies beyond.
-
-        For shape > 1 the loss falls towards the other end, so delta(eps) <= P(loss > eps). Floats
-        propose the place.
-        """
-        if self.shape <= 1.0:
-            return self.eps0
-        a = 1.0 / self.shape
-        size = float(gamma_power(a, a, np.array([min(2.0 * delta, 1.0)]))[0][0]) * (1.0 + 1e-9)
-        with ctx.workprec(_BITS):
-            noise = self.added_noise()
-            far = noise.high + arb(size) * noise.scale
-            if not noise.beyond(far - noise.high) <= delta:
-                return math.inf
-            return float_above(noise.level(noise.low, far) - noise.level(noise.high, far))
 
     def local_renyi(self, order: float) -> float:
         """That of the end points, which are the worst pair at every eps."""

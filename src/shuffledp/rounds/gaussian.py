@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bounds.local import delta_gaussian
 from shuffledp.propose.solve import bisected
 from shuffledp.rounds.total import logs
 
@@ -14,13 +15,6 @@ from shuffledp.rounds.total import logs
 # loses as many digits as mu has leading zeros, and arguments of erfc twice as many as eps/mu has
 # digits.
 _BITS, _WANTED = (96, 192, 384, 1024, 4096), 44
-
-
-def delta_gaussian(mu: arb, epsilon: arb) -> arb:
-    """The delta of the Gaussian mechanism: Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)."""
-    z, root = epsilon / mu, arb(2).sqrt()
-    near, far = ((z - mu / 2) / root).erfc(), ((z + mu / 2) / root).erfc()
-    return (near - epsilon.exp() * far) / 2
 
 
 def enclosed(value: Callable[[], arb]) -> LogInterval:
@@ -104,4 +98,4 @@ def mu_through(epsilon: float, log_delta: float) -> float:
     return math.exp(high)
 
 
-__all__ = ["GaussianCurve", "delta_gaussian", "enclosed", "log_delta_gaussian", "mu_through"]
+__all__ = ["GaussianCurve", "enclosed", "log_delta_gaussian", "mu_through"]

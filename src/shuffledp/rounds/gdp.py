@@ -9,8 +9,9 @@ import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import log_above
+from shuffledp.bounds.local import delta_gaussian
 from shuffledp.rounds.curve import Curve
-from shuffledp.rounds.gaussian import delta_gaussian, log_delta_gaussian, mu_through
+from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through
 
 # Most points, each with a certified value of both curves, and the number of points at the start.
 _MOST_POINTS = 1000

@@ -10,6 +10,7 @@ from shuffledp.bounds.clones import stronger_clone_pair
 from shuffledp.propose.profile import LOOSE, Profile
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve, log_delta_gaussian
+from shuffledp.search import least_epsilon
 
 U = UNIT_ROUNDOFF
 
@@ -17,6 +18,8 @@ U = UNIT_ROUNDOFF
 _LARGEST_EPS0 = 60.0
 # log of n delta0 of the local guarantees that are tried.
 _LEVELS = tuple(-2.0 - 1.35**k for k in range(19))
+# Relative distance of eps0 from the least one: any eps0 gives a valid bound.
+_NEAR = 1e-9
 # In log eps: so near to each other the same clones, or their neighbours in the list, are the best.
 _BUCKET = 0.15
 
@@ -41,9 +44,16 @@ class EpochCurve:
         self.clones: list[tuple[Profile, float]] = []
         self.chosen: dict[int, int] = {}
         for level in _LEVELS:
-            eps0 = local_epsilon(distance, level - math.log(n))
-            if not 0.0 < eps0 <= _LARGEST_EPS0:
+            found = least_epsilon(
+                lambda eps: log_delta_gaussian(distance, eps).high,
+                level - math.log(n),
+                start=1.0,
+                cap=_LARGEST_EPS0,
+                rtol=_NEAR,
+            )
+            if found is None:
                 continue
+            eps0 = found.value
             extra = log_extra(eps0, log_delta_gaussian(distance, eps0).high, n)
             self.clones.append((Profile(stronger_clone_pair(eps0=eps0, n=n)), extra))
 
@@ -81,20 +91,6 @@ class EpochCurve:
     def _rough(self, index: int, epsilon: float) -> float:
         profile, extra = self.clones[index]
         return log_add(profile.rough_log_delta(epsilon), extra + log_add(0.0, epsilon))
-
-
-def local_epsilon(distance: float, log_delta0: float) -> float:
-    """About the eps0 at which the Gaussian report has this delta0; any eps0 gives a valid bound."""
-    low, high = 0.0, 1.0
-    while log_delta_gaussian(distance, high).high > log_delta0 and high < 1e4:
-        high *= 2.0
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        if log_delta_gaussian(distance, middle).high > log_delta0:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 def log_extra(eps0: float, log_delta0: float, n: int) -> float:

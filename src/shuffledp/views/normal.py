@@ -14,8 +14,9 @@ from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, delta_from_log
+from shuffledp.bounds.local import delta_gaussian
 from shuffledp.randomizers import Gaussian
-from shuffledp.rounds.gaussian import delta_gaussian, enclosed
+from shuffledp.rounds.gaussian import enclosed
 from shuffledp.search import least_epsilon
 from shuffledp.views.added_up import AddedUp
 
