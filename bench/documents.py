@@ -19,7 +19,6 @@ import shuffledp as sd
 from bench import cases
 from bench.measure import table
 from shuffledp.accounts import supported
-from shuffledp.laws.pairs import midpoints
 from shuffledp.mechanism.base import mechanism_class
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,10 +40,9 @@ matrix or a density.
 ## Central eps
 
 Central eps at delta = {delta:g} with n users, as a certified bracket, rounded outward to four
-digits. gamma is the mass of the privacy blanket: the probability that a message says nothing about
-its sender's value. Bits are those of one message. The variance is per user, of the unbiased
-estimate of a frequency of 0, of a mean at the worst value, or of one coordinate of a mean vector;
-divided by n it is that of n users' estimate.
+digits. Bits are those of one message. The variance is per user, of the unbiased estimate of a
+frequency of 0, of a mean at the worst value, or of one coordinate of a mean vector; divided by n it
+is that of n users' estimate.
 
 {table}
 
@@ -86,19 +84,16 @@ def command_output() -> str:
 
 def mechanisms_page() -> str:
     """All of docs/mechanisms.md."""
-    head = ["mechanism", "parameters", "gamma", "bits", "variance", "eps, n = 1e4", "eps, n = 1e6"]
+    head = ["mechanism", "parameters", "bits", "variance", "eps, n = 1e4", "eps, n = 1e6"]
     rows = [[*head, "worst pair"]]
     for name, r in cases.tabulated().items():
-        worst = r.worst_pairs()
-        law = midpoints(r, worst.pairs[0])
-        gamma = f"{float(law.reference.sum()):.4g}"
         brackets = [_bracket(sd.shuffle(r, n=n)) for n in (10**4, 10**6)]
-        why = f"`{worst.theorem.key}`"
+        why = f"`{r.worst_pairs().theorem.key}`"
         bits, variance = _or_none(lambda r=r: r.message_bits), _or_none(r.variance)
-        rows.append([name, cases.words(r), gamma, bits, variance, *brackets, why])
+        rows.append([name, cases.words(r), bits, variance, *brackets, why])
     brackets = [_bracket(sd.generic(eps0=cases.EPS0, n=n)) for n in (10**4, 10**6)]
     why = "none needed"
-    rows.append(["`generic`", f"any, eps0 = {cases.EPS0:g}", "", "", "", *brackets, why])
+    rows.append(["`generic`", f"any, eps0 = {cases.EPS0:g}", "", "", *brackets, why])
     return MECHANISMS.format(summary=mechanism_summary(), delta=cases.DELTA, table=table(rows))
 
 

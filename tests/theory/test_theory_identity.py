@@ -57,7 +57,7 @@ def test_identity_with_mass_outside_the_reference(seed):
 
 @pytest.mark.parametrize("seed", range(15))
 def test_smaller_blankets_and_labels_are_weaker(seed):
-    """Lemma 3.4 (section 3.3): R_b = sum_l w_l Q_l with sum_l s_l Q_l <= B."""
+    """Lemma 4.0, part 3: R_b = sum_l w_l Q_l with sum_l s_l Q_l <= B."""
     rng = random.Random(200 + seed)
     Q = [random_law(rng, 3) for _ in range(3)]
     w0, w1, s = random_law(rng, 3), random_law(rng, 3), [v / 2 for v in random_law(rng, 3)]
@@ -76,7 +76,7 @@ def test_smaller_blankets_and_labels_are_weaker(seed):
 
 
 def test_equal_others_are_not_always_worst():
-    """Remark 3.7 (section 3.4): 3-RR, n = 5, the others split two and two."""
+    """3-RR, n = 5: the worst data set has two of the others at x0 and two at the third input."""
     E, a = F(27182818, 10**7), F(18221188, 10**7)  # e^1 and e^0.6 to eight digits
     rows = [[(E if y == x else 1) / (E + 2) for y in range(3)] for x in range(3)]
     values = {

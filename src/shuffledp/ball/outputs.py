@@ -162,7 +162,7 @@ def _gains(law: Sequence[OutputClass], eps: arb, reference: int | None) -> GainL
     for c in law:
         w = c.blanket if reference is None else c.probability[reference]
         if c.beyond:
-            # With G = 0 there delta moves by something in between (docs/theory.md, section 3.3).
+            # With G = 0 there delta moves by something in between (docs/theory.md, section 3.5).
             outside += _between(-eps.exp() * c.probability[1], c.probability[0])
             if reference is not None:
                 weight.append(w)

@@ -81,7 +81,7 @@ class Cells(NamedTuple):
         Cells; their masses under the reference add up to at most 1.
     p, q : arb
         Upper bounds of the masses of P and Q outside of the cells. With the gain 0 there, delta
-        changes by at least -e^eps q and at most p (docs/theory.md, section 3.3).
+        changes by at least -e^eps q and at most p (docs/theory.md, section 3.5).
     outside : bool
         Whether some outputs left out have no mass under the reference.
     """
