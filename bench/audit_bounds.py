@@ -21,9 +21,9 @@ import numpy as np
 from scipy.stats import binom
 
 import shuffledp as sd
-from shuffledp.audit import AuditPlan, design, limits
-from shuffledp.audit.design import best_event
-from shuffledp.audit.tally import LOW_BITS
+from shuffledp.audits import AuditPlan, design, limits
+from shuffledp.audits.design import best_event
+from shuffledp.audits.tally import LOW_BITS
 
 # LDP-Auditor (arXiv:2309.01597, section 5): trials under each of two values, level, domains, eps.
 TRIALS, LEVEL = 1_000_000, 0.01

@@ -21,7 +21,7 @@ import sys
 import numpy as np
 
 import shuffledp as sd
-from shuffledp.audit import AuditPlan, audit
+from shuffledp.audits import AuditPlan, audit
 
 EPS, SIZE = 1.0, 8
 

@@ -50,8 +50,8 @@ def arrows():
 
 
 def test_no_import_cycles(arrows):
-    assert len(arrows) > 300
-    assert sum(map(len, arrows.values())) > 1500
+    assert len(arrows) > 150
+    assert sum(map(len, arrows.values())) > 700
     assert len(list(TopologicalSorter(arrows).static_order())) == len(arrows)
 
 

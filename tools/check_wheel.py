@@ -28,10 +28,10 @@ if not (home / "py.typed").is_file():
     wrong.append("py.typed is not in the wheel")
 if shuffledp.__version__ != importlib.metadata.version("shuffledp"):
     wrong.append(f"__version__ = {shuffledp.__version__}: not the version of the wheel")
-if missing := [name for name in shuffledp.__all__ if not hasattr(shuffledp, name)]:
-    wrong.append(f"in __all__ but not there: {missing}")
 if extras := [name for name in ("matplotlib", "pydantic") if name in sys.modules]:
     wrong.append(f"import shuffledp loads {extras}")
+if missing := [name for name in shuffledp.__all__ if not hasattr(shuffledp, name)]:
+    wrong.append(f"in __all__ but not there: {missing}")
 sys.exit("\\n".join(wrong) or 0)
 """
 

@@ -9,10 +9,13 @@ from shuffledp.accounts import (
     shuffle as shuffle,
 )
 from shuffledp.accounts.front import ratios as ratios, variation_ratio as variation_ratio
-from shuffledp.amplification.analyses import Analysis as Analysis, analyses as analyses
-from shuffledp.amplification.comparison import Comparison as Comparison
-from shuffledp.bound import Bound as Bound, Theorem as Theorem
-from shuffledp.calibration import Calibration as Calibration, calibrate as calibrate
+from shuffledp.amplification.analyses import analyses as analyses
+from shuffledp.audits import audit as audit
+from shuffledp.bound import Bound as Bound
+from shuffledp.calibration import calibrate as calibrate
+from shuffledp.certificate import Certificate as Certificate, account as account
+from shuffledp.certificate.verifier import verify as verify
+from shuffledp.deployment import Deployment as Deployment
 from shuffledp.errors import (
     NotCertified as NotCertified,
     ParameterError as ParameterError,
@@ -29,12 +32,8 @@ from shuffledp.multimessage import (
     PureDUMP as PureDUMP,
     protocol_names as protocol_names,
 )
-from shuffledp.planner import Plan as Plan, plan as plan
-from shuffledp.published import (
-    Estimate as Estimate,
-    ShuffleIndex as ShuffleIndex,
-    shuffle_index as shuffle_index,
-)
+from shuffledp.planner import plan as plan
+from shuffledp.published import shuffle_index as shuffle_index
 from shuffledp.randomizers import (
     BLH as BLH,
     KRR as KRR,
@@ -72,15 +71,9 @@ from shuffledp.randomizers import (
     SubsetSelection as SubsetSelection,
     TruncatedLaplace as TruncatedLaplace,
     Wheel as Wheel,
-    WorstPairs as WorstPairs,
     randomizer_names as randomizer_names,
 )
-from shuffledp.rounds import Composed as Composed, central as central, compose as compose
-from shuffledp.surveys import (
-    Survey as Survey,
-    Surveys as Surveys,
-    survey as survey,
-    survey_columns as survey_columns,
-)
+from shuffledp.rounds import central as central, compose as compose
+from shuffledp.surveys import survey as survey, survey_columns as survey_columns
 from shuffledp.training import SGD as SGD
 from shuffledp.views.noise import AddedNoise as AddedNoise

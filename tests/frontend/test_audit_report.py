@@ -3,7 +3,7 @@
 import pytest
 
 import shuffledp as sd
-from shuffledp.audit import AuditPlan, Saved, ShufflerPlan, audit, audit_shuffler
+from shuffledp.audits import AuditPlan, Saved, ShufflerPlan, audit, audit_shuffler
 from shuffledp.review import audit_report, to_html, to_markdown
 
 CLAIMED = sd.KRR(k=4, eps0=1.0)

@@ -21,13 +21,14 @@ ENDS = ("lower", "upper", "log_lower", "log_upper", "lower_width", "upper_width"
 def answer(ask: Any) -> dict[str, Any]:
     """What a question gives today."""
     import shuffledp as sd
+    from shuffledp.calibration import Calibration
 
     started = time.process_time()
     try:
         bound = ask()
     except (sd.NotCertified, sd.ParameterError) as error:
         return {"error": type(error).__name__, "seconds": round(time.process_time() - started, 3)}
-    search = isinstance(bound, sd.Calibration)
+    search = isinstance(bound, Calibration)
     names = ("value", "log_delta", "beyond") if search else ENDS
     kept = {key: getattr(bound, key) for key in names}
     return {

@@ -7,7 +7,7 @@ import pytest
 import shuffledp as sd
 from laws import log_delta
 from shuffledp.amplification.analyses import UNCERTIFIED
-from shuffledp.published import FORMULAS
+from shuffledp.published import FORMULAS, Estimate
 
 # What bounds from below, what is a limit on either side, and what is no bound of a mechanism.
 NO_UPPER = {"one-dataset", "variation-ratio-5.1", "gaussian", "shuffle-index"}
@@ -32,7 +32,7 @@ def test_every_formula_works_somewhere_and_says_why_not_elsewhere(key):
             refused.append(str(error))
             continue
         made += 1
-        assert isinstance(found, sd.Estimate)
+        assert isinstance(found, Estimate)
         assert found.to_dict()["certified"] is False
         assert "not " in found.warning
         assert found.warning in str(found)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from shuffledp.certificate.files import read
-from shuffledp.certificate.issue import issue
+from shuffledp.certificate.issue import account, issue
 from shuffledp.certificate.model import (
     Certificate,
     Claim,
@@ -22,6 +22,7 @@ __all__ = [
     "Claim",
     "Members",
     "Release",
+    "account",
     "checksum",
     "issue",
     "read",

@@ -3,18 +3,61 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from shuffledp._check import Trust
 from shuffledp._version import __version__
 from shuffledp.bound import Bound
+from shuffledp.certificate.checks import SILENT, Report
 from shuffledp.certificate.model import FORMAT, Certificate, Claim, Release, Source, signed
+from shuffledp.deployment import account as accounted
 from shuffledp.deployment.accounting import Account, Answer
-from shuffledp.deployment.files import DeploymentFile
+from shuffledp.deployment.files import DeploymentFile, load, of_text
+from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.setting import Setting
+from shuffledp.deployment.text import deployment_text
 
-__all__ = ["claims_of", "issue"]
+__all__ = ["account", "claims_of", "issue"]
+
+
+def account(
+    deployment: Deployment | Mapping[str, Any] | str | Path, *, report: Report = SILENT
+) -> Certificate:
+    """Account for a deployment: the certificate of all that is claimed of it.
+
+    Parameters
+    ----------
+    deployment : Deployment, mapping or path
+        What runs; or the tables of a deployment file; or the file itself.
+    report : callable
+        Told in a few words what is being computed.
+
+    Raises
+    ------
+    ParameterError
+        If it is no deployment; the message names the key, its value and what was wanted.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> tables = {
+    ...     "title": "Telemetry",
+    ...     "population": {"users": 1_000},
+    ...     "randomizer": {"name": "k-rr", "k": 10, "eps0": 2.0},
+    ...     "target": {"delta": 1e-6},
+    ... }
+    >>> sd.verify(sd.account(tables)).headline()
+    'VERIFIED: all 10 claims hold'
+    """
+    if isinstance(deployment, str | Path):
+        source = load(deployment, sums=True, widened=True, groups=True)
+    else:
+        if isinstance(deployment, Deployment):
+            deployment = deployment.model_dump(exclude_none=True)
+        source = of_text(deployment_text(deployment), Path("deployment.toml"))
+    return issue(source, accounted(source.deployment, report=report))
 
 
 def issue(

@@ -1,8 +1,7 @@
 """The command line: ``shuffledp epsilon | delta | account | verify | ...``.
 
 It formats what a Bound says and knows no numerics. Each command is imported when it is called;
-extras (matplotlib, pydantic) are imported by the commands that need them, when they
-run.
+matplotlib and pydantic are imported by the commands that need them, when they run.
 """
 
 from __future__ import annotations

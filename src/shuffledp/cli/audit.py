@@ -119,7 +119,7 @@ def _beside(given: dict[str, Any]) -> None:
 
 
 def _audited(deployment: str | None, given: dict[str, Any], status: Progress) -> Any:
-    from shuffledp.audit import Saved
+    from shuffledp.audits import Saved
 
     claimed = None
     if deployment is not None:

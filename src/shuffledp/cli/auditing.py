@@ -42,7 +42,7 @@ def source_of(deployment: str | None, given: dict[str, Any]) -> dict[str, Any]:
 def check_timeout(seconds: float) -> None:
     """Refuse a time that is none before anything runs, whatever is audited."""
     from shuffledp import _check
-    from shuffledp.audit.sources import LONGEST_TIME
+    from shuffledp.audits.sources import LONGEST_TIME
 
     _check.positive("timeout", seconds, high=LONGEST_TIME)
 
@@ -53,7 +53,7 @@ def named_files(line: str) -> list[str]:
     They are the audited program, or what it reads: no result may be written in their place. Nothing
     else that the program may load or ask is looked at.
     """
-    from shuffledp.audit.sources import split
+    from shuffledp.audits.sources import split
 
     words = split(line)
     parts = [part for word in words for part in (word, *word.split(), word.partition("=")[2])]
@@ -77,7 +77,7 @@ def _sha256(name: str) -> str:
 
 def of_program(claimed: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
     """Reports against the declared law, or those of a command of which none is declared."""
-    from shuffledp import audit as audits
+    from shuffledp import audits
 
     plan = _program_plan(claimed, alpha, given)
     if given["reports"]:
@@ -94,7 +94,7 @@ def of_program(claimed: Any, alpha: float, given: dict[str, Any], status: Progre
 
 
 def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:
-    from shuffledp.audit import AuditPlan
+    from shuffledp.audits import AuditPlan
 
     numbers: dict[str, Any] = {"alpha": alpha}
     if given["count"] is not None:
@@ -142,8 +142,8 @@ def messages_of(claimed: Any) -> int | None:
 
 def of_shuffler(claimed: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
     """Batches of marked messages."""
-    from shuffledp.audit import Command, ShufflerPlan, audit_shuffler
-    from shuffledp.audit.shuffler import messages_of as messages_in
+    from shuffledp.audits import Command, ShufflerPlan, audit_shuffler
+    from shuffledp.audits.shuffler import messages_of as messages_in
 
     table = None if claimed is None else claimed.audit
     asked = {} if table is None else table.model_dump(exclude_none=True, exclude={"deltas"})

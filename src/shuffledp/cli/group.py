@@ -22,7 +22,7 @@ REFUSED = 2
 _SIGNALLED = 128
 _CLOSED_PIPE = _SIGNALLED + 13
 # What the package does without, as long as a command is not asked for that needs it.
-_OF_EXTRAS = ("matplotlib", "pydantic", "pyarrow", "tomli")
+_OF_EXTRAS = ("matplotlib", "pyarrow")
 _ENDING = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 
 

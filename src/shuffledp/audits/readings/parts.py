@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.audit.readings.base import Labels, Reading, value_of
-from shuffledp.audit.readings.line import of_density, of_gaussian_ball, of_laplace_ball, of_noise
-from shuffledp.audit.readings.ratios import by_ratios
+from shuffledp.audits.readings.base import Labels, Reading, value_of
+from shuffledp.audits.readings.line import of_density, of_gaussian_ball, of_laplace_ball, of_noise
+from shuffledp.audits.readings.ratios import by_ratios
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import (
     Density,

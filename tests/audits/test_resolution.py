@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from audit import programs
-from shuffledp.audit import AuditPlan, audit
+from audits import programs
+from shuffledp.audits import AuditPlan, audit
 
 NOISE = sd.Laplace(eps0=1.0)
 BELL = sd.Gaussian(sigma=2.0)

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
-from shuffledp.audit.readings import value_of, values_array
-from shuffledp.audit.result import Plain, plain
+from shuffledp.audits.readings import value_of, values_array
+from shuffledp.audits.result import Plain, plain
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism.base import mechanism_from_dict
 from shuffledp.neighbours import REPLACEMENT

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shuffledp.audit.design import design
-from shuffledp.audit.judge import result_of
-from shuffledp.audit.learned import learned
-from shuffledp.audit.plan import AuditPlan, Tell
-from shuffledp.audit.result import Bound, Finding, Result
-from shuffledp.audit.saved import Saved
-from shuffledp.audit.shuffler import ShufflerPlan, audit_shuffler
-from shuffledp.audit.sources import Command, recorded
-from shuffledp.audit.tally import Tally, collected, counted
+from shuffledp.audits.design import design
+from shuffledp.audits.judge import result_of
+from shuffledp.audits.learned import learned
+from shuffledp.audits.plan import AuditPlan, Tell
+from shuffledp.audits.result import Bound, Finding, Result
+from shuffledp.audits.saved import Saved
+from shuffledp.audits.shuffler import ShufflerPlan, audit_shuffler
+from shuffledp.audits.sources import Command, recorded
+from shuffledp.audits.tally import Tally, collected, counted
+from shuffledp.errors import rejected
+from shuffledp.randomizers import Randomizer
 
 __all__ = [
     "AuditPlan",
@@ -41,33 +43,40 @@ __all__ = [
 
 def audit(
     program: Callable[[Any], Any],
-    plan: AuditPlan,
+    declared: AuditPlan | Randomizer,
     *,
     tell: Tell | None = None,
+    **asked: Any,
 ) -> Result:
-    """Ask a program for the reports of a plan and judge them.
+    """Ask a program for reports under known inputs and test them against the declared law.
 
     Parameters
     ----------
     program : callable
         An array of values -> as many reports, in the format of the mechanism's ``randomize``.
-    plan : AuditPlan
-        What is asked, and what is claimed.
+    declared : Randomizer or AuditPlan
+        The mechanism that the program claims to be; or the whole plan.
     tell : callable, optional
         Told how many reports are in after each call.
+    **asked
+        Beside a mechanism the other arguments of ``AuditPlan``, as ``reports`` and ``alpha``.
 
     Examples
     --------
     >>> import shuffledp as sd
-    >>> from shuffledp.audit import AuditPlan, audit
     >>> claimed = sd.KRR(k=10, eps0=1.0)
-    >>> honest = audit(claimed.randomize, AuditPlan(randomizer=claimed, alpha=1e-9))
-    >>> honest.verdict
+    >>> sd.audit(claimed.randomize, claimed, alpha=1e-9).verdict
     'not refuted'
     >>> weaker = sd.KRR(k=10, eps0=1.2)
-    >>> audit(weaker.randomize, AuditPlan(randomizer=claimed, alpha=1e-9)).verdict
+    >>> sd.audit(weaker.randomize, claimed, alpha=1e-9).verdict
     'refuted'
     """
+    if isinstance(declared, AuditPlan):
+        plan = declared
+        if asked:
+            raise rejected(*asked.popitem(), "nothing beside a plan, which says it")
+    else:
+        plan = AuditPlan(randomizer=declared, **asked)
     reading = learned(plan, program, tell=tell) if plan.randomizer is None else None
     found = design(plan, reading)
     tally = collected(plan, program, tell=tell, found=found)

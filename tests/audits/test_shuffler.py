@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from shuffledp.audit import ShufflerPlan, audit_shuffler, limits
+from shuffledp.audits import ShufflerPlan, audit_shuffler, limits
 from shuffledp.errors import ParameterError
 from shuffledp.protocol.shuffler import shuffle_reports
 from shuffledp.randomness import SeededSource

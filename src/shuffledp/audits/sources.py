@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
-from shuffledp.audit.plan import AuditPlan, declared
+from shuffledp.audits.plan import AuditPlan, declared
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.randomizers import OUE, RAPPOR, Density, Randomizer, SamplingRAPPOR
 from shuffledp.randomizers.composed import PartsRandomizer

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.audit import lift, limits
-from shuffledp.audit.design import Design, PairDesign, design
-from shuffledp.audit.learned import MOST_CHOOSING
-from shuffledp.audit.plan import AuditPlan
-from shuffledp.audit.result import (
+from shuffledp.audits import lift, limits
+from shuffledp.audits.design import Design, PairDesign, design
+from shuffledp.audits.learned import MOST_CHOOSING
+from shuffledp.audits.plan import AuditPlan
+from shuffledp.audits.result import (
     EPSILON,
     GUARANTEE,
     INDEPENDENCE,
@@ -30,7 +30,7 @@ from shuffledp.audit.result import (
     Result,
     adjusted,
 )
-from shuffledp.audit.tally import LAGS, LOW_BITS, Tally
+from shuffledp.audits.tally import LAGS, LOW_BITS, Tally
 from shuffledp.values.described import shown
 
 

@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 import shuffledp as sd
-from audit import programs
-from shuffledp.audit import AuditPlan, audit, design
+from audits import programs
+from shuffledp.audits import AuditPlan, audit, design
 
 HOURS = sd.MetricLaplace(scale=6.0, low=0.0, high=24.0, distance=2.0)
 TWO = sd.Joint((sd.KRR(k=2, eps0=2.0),) * 2, hamming=1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.audit import limits
+from shuffledp.audits import limits
 
 REFUTED, NOT_REFUTED = "refuted", "not refuted"
 LAW, GUARANTEE, INDEPENDENCE = "law", "guarantee", "independence"

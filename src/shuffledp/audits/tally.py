@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.audit.design import Design, design
-from shuffledp.audit.plan import AuditPlan, Tell, calls
-from shuffledp.audit.result import Plain
+from shuffledp.audits.design import Design, design
+from shuffledp.audits.plan import AuditPlan, Tell, calls
+from shuffledp.audits.result import Plain
 from shuffledp.errors import rejected
 from shuffledp.values.described import ByContent
 

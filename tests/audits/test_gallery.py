@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from audit import programs
-from shuffledp.audit import AuditPlan, audit, collected, design, limits, result_of
+from audits import programs
+from shuffledp.audits import AuditPlan, audit, collected, design, limits, result_of
 
 K = sd.KRR(k=10, eps0=1.0)
 NOISE = sd.Laplace(eps0=1.0)

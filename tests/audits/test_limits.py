@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.audit import limits
+from shuffledp.audits import limits
 
 
 def weights(n, p):

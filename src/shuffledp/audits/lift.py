@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from shuffledp.accounts import shuffle
-from shuffledp.audit.plan import AuditPlan
-from shuffledp.audit.result import CENTRAL, Bound
+from shuffledp.audits.plan import AuditPlan
+from shuffledp.audits.result import CENTRAL, Bound
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Channel
 from shuffledp.values.described import shown

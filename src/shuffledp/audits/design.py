@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.audit.limits import Ratio
-from shuffledp.audit.plan import AuditPlan, Pair, claims_of, declared
-from shuffledp.audit.readings import Reading, read
+from shuffledp.audits.limits import Ratio
+from shuffledp.audits.plan import AuditPlan, Pair, claims_of, declared
+from shuffledp.audits.readings import Reading, read
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.floating]

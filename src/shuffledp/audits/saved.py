@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shuffledp.audit.result import NOT_REFUTED, REFUTED, Result
+from shuffledp.audits.result import NOT_REFUTED, REFUTED, Result
 from shuffledp.review import audit_report, to_markdown
 
 SAVED_FORMAT = "shuffledp-audit/5"

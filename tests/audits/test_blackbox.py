@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from audit import programs
-from shuffledp.audit import AuditPlan, audit, limits
+from audits import programs
+from shuffledp.audits import AuditPlan, audit, limits
 
 
 def bounded(program, pair, *, reports, alpha=0.05, claimed=None):

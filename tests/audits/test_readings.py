@@ -7,8 +7,8 @@ import pytest
 
 import shuffledp as sd
 from catalogue import CATALOGUE
-from shuffledp.audit import AuditPlan, collected, design, limits
-from shuffledp.audit.readings import read
+from shuffledp.audits import AuditPlan, collected, design, limits
+from shuffledp.audits.readings import read
 from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import midpoints
 from shuffledp.mechanism.base import mechanism_class

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
-from shuffledp.audit import AuditPlan
+from shuffledp.audits import AuditPlan
 from shuffledp.cli import main
 
 DEPLOYMENT = """

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shuffledp as sd
-from shuffledp.audit import lift
+from shuffledp.audits import lift
 
 
 @st.composite

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for
-from shuffledp.audit.readings.base import (
+from shuffledp.audits.readings.base import (
     LATTICE,
     Floats,
     Labels,

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.audit.plan import AuditPlan, Tell, calls, order_of
-from shuffledp.audit.readings import Reading, cut
+from shuffledp.audits.plan import AuditPlan, Tell, calls, order_of
+from shuffledp.audits.readings import Reading, cut
 from shuffledp.values.described import shown
 
 Labels = npt.NDArray[np.integer]

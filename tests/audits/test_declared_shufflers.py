@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from shuffledp.audit import ShufflerPlan, audit_shuffler, limits
+from shuffledp.audits import ShufflerPlan, audit_shuffler, limits
 
 PLAN = ShufflerPlan(messages=64, batches=30, minimum=20, alpha=0.01, dummies=24)
 NAMES = itertools.count()

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
-from shuffledp.audit import limits
-from shuffledp.audit.plan import Tell
-from shuffledp.audit.result import (
+from shuffledp.audits import limits
+from shuffledp.audits.plan import Tell
+from shuffledp.audits.result import (
     POWER,
     Finding,
     Plain,

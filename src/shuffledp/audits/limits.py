@@ -19,10 +19,10 @@ Floats = npt.NDArray[np.floating]
 Counts = npt.NDArray[np.integer]
 
 # Incomplete beta functions of SciPy are good to about 1e-11 for the counts met here (measured
-# against ball arithmetic up to 1e8 trials, tests/audit/test_limits.py); hundred times that.
+# against ball arithmetic up to 1e8 trials, tests/audits/test_limits.py); hundred times that.
 SLACK = 1e-9
 # Hypergeometric probabilities of SciPy are good to about 1e-8 up to 1e9 drawn ones (measured
-# against exact fractions, tests/audit/test_limits.py); hundred times that.
+# against exact fractions, tests/audits/test_limits.py); hundred times that.
 DRAWN = 1e-6
 # Smaller probabilities are said to be this large: a p-value does not underflow to "impossible".
 SMALLEST = 1e-300
