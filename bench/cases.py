@@ -8,8 +8,6 @@ EPS0 = 4.0
 DELTA = 1e-6  # of every table at a fixed n
 DOMAIN = 100
 
-# Seven lines of three points, any two with one in common.
-
 
 def tabulated() -> dict[str, sd.Randomizer]:
     """One instance of every mechanism of docs/mechanisms.md, by the name it has there."""

@@ -6,9 +6,6 @@ from hypothesis import strategies as st
 
 import shuffledp as sd
 
-# ----------------------------------------------------------------- exact pairs, from random.Random
-
-
 # --------------------------------------------------------------------------- Hypothesis strategies
 
 moderate_epsilons = st.floats(0.05, 5.0)

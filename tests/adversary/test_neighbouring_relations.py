@@ -224,6 +224,3 @@ def test_rounds_against_all_neighbours_of_each_round(pair):
         most, least = together(*datasets, epsilon)
         assert Fraction(bound.upper) >= most
         assert Fraction(bound.lower) <= least
-
-
-# ------------------------------------------------------------------------ everywhere else

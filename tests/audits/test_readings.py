@@ -84,6 +84,3 @@ def test_reports_outside_the_message_space_are_seen(mechanism, reports):
     reading = read(mechanism, mechanism.datasets()[0][:2])
     labels = reading.classify(reports)
     assert (labels == len(reading.names)).tolist() == [False, True, False, False]
-
-
-# ------------------------------------------------------------------------ many inputs, and which

@@ -66,6 +66,3 @@ def test_a_mechanism_becomes_a_file_that_account_accepts(tmp_path):
     assert found.accounting.rounds == 2
     assert found.randomizer == {"name": "k-rr", "k": 5, "eps0": 2.0}
     assert parse(tomllib.loads(run(*KRR).stdout), where="t").population.users == 1000
-
-
-# --------------------------------------------------------------------------------- what it writes

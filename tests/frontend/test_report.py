@@ -208,6 +208,3 @@ def test_every_number_of_the_table_is_the_certificates(table):
             assert outside >= 0 if up else outside <= 0
             assert abs(outside) <= Fraction(claim["value"]) * 10 ** (1 - digits)
         assert row[-1] == uppers[0]["theorem"][0].removesuffix("-family")
-
-
-# --------------------------------------------------------------------------------- the figure

@@ -165,6 +165,3 @@ def test_intervals_of_duchi_cover_any_values(eps0):
                 mean = values.mean()
                 for out in (ends[:, 0] > mean + 1e-12, ends[:, 1] < mean - 1e-12):
                     assert law[out].sum() <= 0.5 * (1.0 - confidence)
-
-
-# ------------------------------------------------------------- notes, errors at the data's values

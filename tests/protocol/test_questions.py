@@ -214,6 +214,3 @@ def test_bad_files_and_columns_are_one_line_and_leave_nothing(place, capsys, kin
                     place / "e.csv", "--reports", place / "r.parquet")  # fmt: skip
     assert word in found
     assert sorted(place.iterdir()) == before
-
-
-# --------------------------------------------------------------------------- the pieces

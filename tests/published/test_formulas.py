@@ -196,6 +196,3 @@ def test_both_inequalities_are_above_the_blanket(randomizer, moments, bound):
         for epsilon in (0.3 / math.sqrt(n), 2.0 / math.sqrt(n), 0.9 * randomizer.eps0):
             low = profile.log_delta(epsilon, width=1e-3).low
             assert bound(moments(epsilon), n=n, epsilon=epsilon) >= low
-
-
-# --------------------------------------------------------------------------------------- Renyi

@@ -38,6 +38,3 @@ def test_words_are_the_weights_in_units_of_2_to_the_minus_64(weights):
     parallel = sd.Parallel([sd.BinaryRR(eps0=1.0)] * len(weights), weights=weights)
     for share, word in zip(parallel.shares, words, strict=True):
         assert abs(Fraction(share) - Fraction(word, UNIT)) <= Fraction(word, UNIT) / 2**53
-
-
-# ----------------------------------------------------------------------------- running it

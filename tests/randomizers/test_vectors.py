@@ -132,6 +132,3 @@ def test_law_by_angle(randomizer):
     assert np.allclose(first, second[::-1], rtol=1e-9, atol=0.0)
     middle = 0.5 * (edges[1:] + edges[:-1])
     assert np.allclose(np.log(first / second), -2.0 * w * np.cos(middle), atol=1e-3)
-
-
-# --------------------------------------------------------------------------------- running them

@@ -55,15 +55,6 @@ def exact_ones(eps0, n, ones, epsilon):
     return hockey(*(number_of_ones((x, *others), (1 - t, t)) for x in (1, 0)), arb(epsilon).exp())
 
 
-# ------------------------------------------------------------------------------- larger, by balls
-
-
-# ---------------------------------------------------------------------------------- lower bounds
-
-
-# -------------------------------------------------------------------------------------- refusals
-
-
 @pytest.mark.parametrize("key", KEYS)
 def test_every_key_works_somewhere_and_says_why_not_elsewhere(key):
     sources = [
@@ -85,6 +76,3 @@ def outcome(acc, key):
         return acc.delta(epsilon=0.3, analysis=key)
     except sd.NotCertified as error:
         return str(error)
-
-
-# ---------------------------------------------------------------------------------------- compare

@@ -137,6 +137,3 @@ def test_numbers_of_a_channel_hold(channel):
             assert max(a, b) <= F(ratio.q) * min(row[y] for row in rows)
         variation = sum(max(a - b, F(0)) for a, b in zip(zero, one, strict=True))
         assert variation <= ratio.total_variation
-
-
-# ------------------------------------------------------------------------------ order of the bounds

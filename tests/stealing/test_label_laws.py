@@ -103,9 +103,6 @@ def normal(sigma: float, x: int) -> list[Fraction]:
     return [Fraction(math.exp(-((y - x) ** 2) / (2.0 * sigma**2))) for y in range(-40, 45)]
 
 
-# ------------------------------------------------------------------------------- all data sets
-
-
 # --------------------------------------------------------------------- reports made of parts
 
 
