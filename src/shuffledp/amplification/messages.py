@@ -43,7 +43,7 @@ GAP = 0.01
 _NEAR = 0.5
 # Assumed least value of P(L > eps) - delta near eps = 0, and the share of rtol that the brackets of
 # delta may use.
-_FALL, _SHARE = 0.3, 0.6
+_FALL, _SHARE = 0.05, 0.6
 # Most steps from eps to one at which the upper end of delta meets the target as well; the first
 # step is rtol/16, each later one twice the last.
 _STEPS = 12
