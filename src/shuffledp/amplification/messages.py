@@ -43,7 +43,7 @@ GAP = 0.01
 _NEAR = 0.5
 # Assumed least value of P(L > eps) - delta near eps = 0, and the share of rtol that the brackets of
 # delta may use.
-_FALL, _SHARE = 0.05, 0.6
+_FALL, _SHARE = 0.1, 0.6
 # Most steps from eps to one at which the upper end of delta meets the target as well; the first
 # step is rtol/16, each later one twice the last.
 _STEPS = 12
@@ -197,14 +197,14 @@ class Messages(Seen):
         start = self._local(cap, None)
         asked = EpsilonAt(delta, cap, self.rtol, self.width)
         found = self._least(asked, analysis, start, enough=4.0 * self.rtol)
-        first = next(self.asked("upper", analysis), None)
-        if first is None or not first[1].profiles or found.value <= 0.0:
+        if found.width is None or found.value <= 0.0:
             return found  # no bracket that could be narrowed
+        own = found.witness["analysis"]
         epsilon, step = found.value, self.rtol / 16.0
         for _ in range(_STEPS):
             if epsilon >= cap:
                 return start
-            log = self.upper_end(epsilon, analysis).value
+            log = self.upper_end(epsilon, own).value
             if delta_from_log(-math.inf, log)[1] <= delta:
                 break
             epsilon, step = epsilon * (1.0 + step), 2.0 * step

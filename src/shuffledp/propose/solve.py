@@ -36,6 +36,8 @@ _TRIES, _BLIND = 12, 0.7
 # The certified point lies beyond the crossing by this share of the allowed excess of log delta, and
 # that excess is at most the second number.
 _AIM, _MOST_EXCESS = 0.4, 2e-2
+# The shortest step from one certificate to the next, as a share of the wanted distance of eps.
+_SHORTEST = 0.1
 
 
 def bisected(
@@ -211,7 +213,7 @@ def certified(
         low, high = (low, min(high, epsilon)) if met == upper else (max(low, epsilon), high)
         if met and (abs(gap) <= enough or (not upper and epsilon >= nearest)):
             break
-        if not low * (1.0 + _CLOSE) < high:
+        if not low * (1.0 + (_CLOSE if best is None else rtol)) < high:
             break
         gap = gap if value.about is None else value.about - target
         if not math.isfinite(gap):
@@ -221,7 +223,9 @@ def certified(
                 slope = _learned(slope, gap - before[1], place - before[0], near)
             before = place, gap
             step = -(gap + sign * _AIM * enough) / slope
-            place += max(-_LONGEST, min(_LONGEST, step))
+            # Shorter steps gain nothing: where eps hardly matters, delta's width is the rest.
+            least = _SHORTEST * rtol * scale.stretch(epsilon)
+            place += math.copysign(max(min(abs(step), _LONGEST), least), step)
         if not low < scale.epsilon(place) < high:
             # Certificates may jump: between a miss and an eps that meets it halving is safe.
             left, right = scale.of(max(low, LEAST)), scale.of(min(high, nearest))
