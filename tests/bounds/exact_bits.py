@@ -40,6 +40,13 @@ def divergence(v0, v1, law, epsilon):
         return total
 
 
+def tail(v0, v1, law, epsilon, j):
+    """P0(more than j ones) - e^eps P1(more than j ones) of the others and the victim."""
+    with localcontext(prec=DIGITS):
+        here, more = law[j], sum(law[j + 1 :], Fraction(0))
+        return decimal(v0 * here + more) - grow(epsilon) * decimal(v1 * here + more)
+
+
 def largest(shares, n, epsilon):
     """Over all ordered pairs of inputs and all multisets of the others' inputs."""
     pairs = list(itertools.permutations(sorted(set(shares)), 2))

@@ -11,12 +11,12 @@ import shuffledp as sd
 from bounds import exact_bits as exact
 from laws import bits_of
 from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.arithmetic.intervals import log_above, log_interval
 from shuffledp.ball.record import Bit, Bits
-from shuffledp.bounds.all_datasets import Chords, largest
-from shuffledp.bounds.circle import Circle
 from shuffledp.bounds.integer_noise import NoiseLaw
-from shuffledp.bounds.one_bit import OneBit, log_ends
-from shuffledp.propose.one_bit_curve import Curve, Dataset
+from shuffledp.bounds.one_bit import Circle, OneBit, Sum, largest
+from shuffledp.propose.inverse import lower_epsilon, upper_epsilon
+from shuffledp.propose.one_bit import AllDataSets, DataSet
 
 
 def dyadic(rng, *, zeros=True):
@@ -32,7 +32,7 @@ def channel(shares):
 
 
 def curve_of(mechanism, n):
-    return Curve(bits_of(mechanism.to_dict()), n)
+    return AllDataSets(bits_of(mechanism.to_dict()), n)
 
 
 def ball(x):
@@ -45,13 +45,17 @@ def one_of(q, p, others, epsilon, noise=None):
     return OneBit(high, low, others=others, epsilon=epsilon, noise=noise)
 
 
+def ends_of(ball):
+    return log_interval(ball.lower(), ball.upper())
+
+
 def holds(curve, epsilon, worst, width=1e-5):
     """lower <= exact <= upper, and close to one another."""
-    found = curve.point(epsilon, width=width)
+    found = curve.log_delta(epsilon, width=width)
     log = exact.log(worst)
-    assert Decimal(found.log_low) <= log <= Decimal(found.log_high)
+    assert Decimal(found.low) <= log <= Decimal(found.high)
     if worst > 0:
-        assert found.log_high - found.log_low <= width
+        assert found.width <= width
     return found
 
 
@@ -84,13 +88,13 @@ def test_every_number_of_others(seed, n):
             exact.divergence(v0, v1, law, epsilon) for law in laws for v0, v1 in ((p, q), (q, p))
         )
         found = holds(curve, epsilon, worst)
-        named = curve.named(found.held)
+        named = curve.witness(epsilon)
         assert sum(count for _, count in named["others"]) == n - 1
         # The data set that is named is one of those that attain the lower end.
         law = laws[sum(c for x, c in named["others"] if x == 1)]
         v0, v1 = ((q, p)[x] for x in (named["x0"], named["x1"]))
         log = exact.log(exact.divergence(v0, v1, law, epsilon))
-        assert float(log) == pytest.approx(found.log_low, abs=1e-9)
+        assert float(log) == pytest.approx(found.low, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -108,13 +112,12 @@ def test_chords_are_above_every_data_set_of_the_interval(seed, noise):
             for _ in range(3):
                 first, last = sorted(rng.sample(range(n), 2))
                 inside = [one.of_dataset(m, n - 1 - m) for m in range(first, last + 1)]
-                most = max(log_ends(*ends).log_low for ends in inside)
-                bound = Chords(one).above(first, last)
+                most = max(ends_of(ball).low for ball in inside)
+                bound = one.by_chords(first, last)
                 if bound is not None:
                     tried += 1
-                    assert log_ends(arb(0), bound).log_high >= most
-                left_out = one.of_dataset(first, n - 1 - last)[1]
-                assert log_ends(arb(0), left_out).log_high >= most
+                    assert log_above(bound) >= most
+                assert log_above(one.of_dataset(first, n - 1 - last)) >= most
     assert tried > 3
 
 
@@ -126,40 +129,40 @@ def test_chords_are_near_the_largest(n, eps0):
         grow = arb(eps0).exp()
         epsilon = 5.0 * math.exp(0.5 * eps0) / math.sqrt(n)
         one = OneBit(Bit(arb(1), grow), Bit(grow, arb(1)), others=n - 1, epsilon=epsilon)
-        low = log_ends(*one.of_dataset(n - 1, 0)).log_low
+        low = ends_of(one.of_dataset(n - 1, 0)).low
         for _ in range(10):
             first = rng.randrange(n)
             last = min(n - 1, first + n // 8)
-            bound = log_ends(arb(0), Chords(one).above(first, last)).log_high
+            bound = log_above(one.by_chords(first, last))
             for m in (first, rng.randint(first, last), last):
-                found = log_ends(*one.of_dataset(m, n - 1 - m))
-                assert found.log_low <= bound
-                assert bound <= found.log_high + 20.0 * epsilon
-        found = largest(one, width=1e-5)
-        assert low <= found.log_high <= low + epsilon
+                found = ends_of(one.of_dataset(m, n - 1 - m))
+                assert found.low <= bound
+                assert bound <= found.high + 20.0 * epsilon
+        found, _ = largest(one, width=1e-5)
+        assert low <= found.high <= low + epsilon
 
 
-@pytest.mark.parametrize("mutant", ["beyond", "aliases", "total", "none"])
+@pytest.mark.parametrize("mutant", range(4))
 def test_every_error_term_is_needed(mutant, monkeypatch):
-    """Without one of them ends of sums with few points are on the wrong side."""
-    monkeypatch.setattr("shuffledp.bounds.one_bit._GOAL", 3.0)
-    monkeypatch.setattr("shuffledp.bounds.one_bit._ENOUGH", -40)
-    zero = lambda *_, **__: arb(0)  # noqa: E731
-    if mutant in {"beyond", "total"}:
-        monkeypatch.setattr(Circle, mutant, zero)
-    if mutant == "aliases":
-        monkeypatch.setattr(Circle, "aliases", lambda *_: zero)
+    """F_j by a few points of any circle; without one of the three terms it is not enclosed."""
+    whole = Sum.errors
+    monkeypatch.setattr(
+        Sum, "errors", lambda self, j: [x for i, x in enumerate(whole(self, j)) if i != mutant]
+    )
     rng, wrong = random.Random(mutant), 0
-    for _ in range(60):
+    for _ in range(300):
         q, p = sorted(Fraction(x, 64) for x in rng.sample(range(1, 64), 2))
-        n, epsilon = rng.randint(2, 60), 0.5 * rng.random()
-        m = rng.randint(0, n - 1)
+        n, epsilon = rng.randint(2, 12), 0.2 * rng.random()
+        m, j, half = rng.randint(0, n - 1), rng.randint(0, n - 1), rng.randint(2, 8)
         law = exact.ones_law([p] * m + [q] * (n - 1 - m))
-        log = exact.log(exact.divergence(p, q, law, epsilon))
+        truth = exact.tail(p, q, law, epsilon, j)
         with ctx.workprec(OneBit.precision(n)):
-            found = log_ends(*one_of(q, p, n - 1, epsilon).of_dataset(m, n - 1 - m))
-        wrong += not Decimal(found.log_low) <= log <= Decimal(found.log_high)
-    assert (wrong > 0) is (mutant != "none")
+            one = one_of(q, p, n - 1, epsilon)
+            if one.alpha > 0:
+                circle = Circle(one, rng.uniform(0.05, 1.0), 2 * half)
+                found = circle.sum((m, n - 1 - m), rng.uniform(0.1, 2.0), rng.randint(1, half))
+                wrong += not found.value(j).contains(arb(str(truth)))
+    assert (wrong > 0) is (mutant < 3)
 
 
 # ------------------------------------------------------------------------------------ eps
@@ -191,19 +194,20 @@ def test_eps_of_random_channels_against_all_data_sets(seed):
     q, p = sorted(Fraction(x, 64) for x in rng.sample(range(65), 2))
     n, delta = rng.randint(1, 8), 10.0 ** rng.uniform(-6.0, -0.3)
     curve, log = curve_of(channel([q, p]), n), math.log(delta)
-    upper, lower = (find(log, rtol=1e-6, cap=math.inf) for find in (curve.upper, curve.lower))
-    if math.isfinite(upper.epsilon):
-        assert exact.largest([q, p], n, upper.epsilon) <= Decimal(delta)
-        assert upper.epsilon <= max(lower.epsilon * (1.0 + 2e-6), 1e-11)
+    upper = upper_epsilon([curve], log, rtol=1e-6, cap=math.inf).high
+    lower = lower_epsilon([curve], log, rtol=1e-6, cap=math.inf).low
+    if math.isfinite(upper):
+        assert exact.largest([q, p], n, upper) <= Decimal(delta)
+        assert upper <= max(lower * (1.0 + 2e-6), 1e-11)
     else:
         # A bit tells the value so often that no eps is enough.
         assert exact.largest([q, p], n, 60.0) > Decimal(delta)
-    if 0.0 < lower.epsilon < 60.0:
-        assert exact.largest([q, p], n, lower.epsilon) >= Decimal(delta)
+    if 0.0 < lower < 60.0:
+        assert exact.largest([q, p], n, lower) >= Decimal(delta)
 
 
 def test_a_law_that_is_no_number_certifies_nothing():
     """A ball without a midpoint: the trivial ends, never a number."""
     unknown = Bits((0, 1), lambda _: Bit(arb.nan(), arb.nan()), mirrored=True)
-    found = Curve(unknown, 5).of_dataset(Dataset(0, 2), 0.3)
+    found = AllDataSets(unknown, 5).of_dataset(DataSet(0, 2), 0.3)
     assert found == (-math.inf, math.inf)

@@ -14,9 +14,10 @@ from shuffledp.amplification.profile import chord
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import log_above
 from shuffledp.ball.noises import Noise
-from shuffledp.bounds.circle import Chances, Circle, Difference, Plan
+from shuffledp.ball.record import Bit
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.lone_jump import two_groups
+from shuffledp.bounds.one_bit import Circle, OneBit
 from shuffledp.bounds.pairs import Atoms
 from shuffledp.bounds.profile import Expectation
 from shuffledp.bounds.shufflers import log_chain, log_mixed
@@ -167,31 +168,29 @@ def test_gains_of_cells_that_are_made_one_by_one():
 # ------------------------------------------------------------------------------------ other sums
 
 
-def circle(size=32, rho=1.5):
-    third = Chances(arb(2) / 3, arb(1) / 3), Chances(arb(3) / 4, arb(1) / 4)
-    return Circle(Difference(*third, arb("0.1").exp()), arb(rho), size)
+def circle(size=32, log_rho=0.4):
+    third = Bit(arb(3), arb(1)), Bit(arb(4), arb(1))
+    return Circle(OneBit(*third, others=6, epsilon=0.1), log_rho, size)
 
 
 @pytest.mark.parametrize(
-    ("size", "rho"), [(31, 1.5), (0, 1.5), (-2, 1.5), (32, 0.9), (32, math.nan)]
+    ("size", "log_rho"), [(31, 0.4), (0, 0.4), (-2, 0.4), (32, 0.0), (32, -0.1), (32, math.nan)]
 )
-def test_circles_that_no_theorem_is_about(size, rho):
+def test_circles_that_no_theorem_is_about(size, log_rho):
     with pytest.raises(NotCertified):
-        circle(size, rho)
+        circle(size, log_rho)
 
 
 @pytest.mark.parametrize("count", [0, -1, 17, 32])
 def test_points_of_half_a_circle(count):
     with pytest.raises(NotCertified):
-        circle().weights(3, 3, count)
+        circle().sum((3, 3), 0.5, count)
 
 
-@pytest.mark.parametrize(
-    ("up", "down"), [(-0.5, 1.0), (0.5, -1.0), (0.0, 1.0), (math.nan, 1.0), (0.5, math.nan)]
-)
-def test_aliases_on_both_sides(up, down):
+@pytest.mark.parametrize("u", [-0.5, 0.0, math.nan])
+def test_aliases_beyond_the_circle(u):
     with pytest.raises(NotCertified):
-        circle().aliases(3, 3, Plan(32, 16, up, down))
+        circle().sum((3, 3), u, 16)
 
 
 @pytest.mark.parametrize(

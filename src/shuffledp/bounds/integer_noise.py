@@ -32,6 +32,11 @@ class NoiseLaw(NamedTuple):
     scale: float
 
     @property
+    def variance(self) -> float:
+        """An estimate of the variance."""
+        return (2.0 if self.kind == "discrete-laplace" else 1.0) * self.scale * self.scale
+
+    @property
     def decay(self) -> arb:
         """r = e^(-1/t) of Laplace noise."""
         return (-1 / arb(self.scale)).exp()
@@ -54,7 +59,7 @@ class NoiseLaw(NamedTuple):
         return (self._theta(acb(z.log())).real / self._theta(acb(0)).real).log()
 
     def tilted_mean(self, rho: arb) -> arb:
-        """rho L'(rho)/L(rho) for Gaussian noise, between slopes of two chords of log L(e^t)."""
+        """rho L'(rho)/L(rho), between slopes of two chords of the convex log L(e^t)."""
         step = arb(2) ** (-ctx.prec // 3)
         up, down = step.exp(), (-step).exp()
         here = self.log_mean(rho)
@@ -68,12 +73,10 @@ class NoiseLaw(NamedTuple):
         found: acb = acb.modular_theta(log / acb(0, 2 * arb.pi()), tau)[2]
         return found
 
-    def alone(self, alpha: arb, grow: arb) -> arb | None:
-        """max_j alpha P(Z = j) - (a - 1) P(Z > j) for Laplace noise: its value at j = 0, or 0."""
-        if self.kind != "discrete-laplace":
-            return None
+    def alone(self, alpha: arb, b: arb) -> arb:
+        """max_j alpha P(Z = j) - b P(Z > j) for Laplace noise: its value at j = 0, or 0."""
         r = self.decay
-        return ((alpha * (1 - r) - (grow - 1) * r) / (1 + r)).nonnegative_part()
+        return ((alpha * (1 - r) - b * r) / (1 + r)).nonnegative_part()
 
     def guarantee(self, low: arb, high: arb) -> arb:
         """Pure guarantee of a noisy sum with one bit of these P(1), low < high; infinite if none.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.pairs import End
+from shuffledp.propose.one_bit import AllDataSets
 from shuffledp.propose.profile import LARGEST_EPSILON, LOOSE, Profile
 from shuffledp.propose.solve import LEAST, Root, Value, certified, first_epsilon, root
 
@@ -28,6 +29,10 @@ _FAR = 0.25
 _WRONG = 0.5
 
 
+# What has log delta over eps.
+Curve = Profile | AllDataSets
+
+
 class EpsilonInterval(NamedTuple):
     """The certified end of eps, an estimate of the bracket's other end, and the deciding curve.
 
@@ -43,7 +48,7 @@ class EpsilonInterval(NamedTuple):
 class _Curves:
     """Some profiles with a target: their brackets, and how wrong their estimates were."""
 
-    def __init__(self, profiles: Sequence[Profile], target: float) -> None:
+    def __init__(self, profiles: Sequence[Curve], target: float) -> None:
         self.profiles, self.target = profiles, target
         self._off: dict[int, float] = {}
 
@@ -104,7 +109,7 @@ class _Curves:
 
 
 def upper_epsilon(
-    curves: Sequence[Profile],
+    curves: Sequence[Curve],
     log_target: float,
     *,
     cap: float,
@@ -115,8 +120,8 @@ def upper_epsilon(
 
     Parameters
     ----------
-    curves : sequence of Profile
-        One profile for each ordered pair and direction.
+    curves : sequence of Curve
+        One curve for each ordered pair and direction.
     log_target : float
         log of the target delta.
     cap : float
@@ -149,7 +154,7 @@ def upper_epsilon(
 
 
 def lower_epsilon(
-    curves: Sequence[Profile],
+    curves: Sequence[Curve],
     log_target: float,
     *,
     cap: float,

@@ -8,13 +8,14 @@ from typing import Any
 
 from shuffledp import theorems
 from shuffledp._check import exact
-from shuffledp.amplification.one_bit import OneBitSupremum
+from shuffledp.amplification.one_bit import all_data_sets
 from shuffledp.amplification.seen import Quantity
 from shuffledp.amplification.words import ONE_ROUND, SAME, own_assumptions
 from shuffledp.ball.record import Bits
 from shuffledp.bound import Bound, Theorem
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACE_SPECIAL, REPLACEMENT, Relation
+from shuffledp.propose.one_bit import AllDataSets
 from shuffledp.randomizers import Gaussian, GaussianBall, Randomizer
 from shuffledp.statements import Sentence, say
 from shuffledp.views.noise import AddedNoise
@@ -145,10 +146,10 @@ class AddedUp:
         return self.ones == 1 and self.count > 1
 
     @property
-    def of_all(self) -> OneBitSupremum:
+    def of_all(self) -> AllDataSets:
         """One coordinate's delta, the largest of all data sets."""
         noise = None if self.added is None else self.added.law
-        return OneBitSupremum(self.mechanism, self.n, noise)
+        return all_data_sets(self.mechanism, self.n, noise)
 
     @property
     def changed(self) -> int:

@@ -13,13 +13,15 @@ from fractions import Fraction
 from typing import Any
 
 from shuffledp import theorems
-from shuffledp.amplification.one_bit import FAR, OneBitSupremum
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.neighbours import REPLACEMENT
+from shuffledp.propose.inverse import lower_epsilon, upper_epsilon
+from shuffledp.propose.one_bit import AllDataSets, DataSet
+from shuffledp.propose.profile import LARGEST_EPSILON
 from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.rounds import Candidate, Round, compose
 from shuffledp.views.added_up import AddedUp
@@ -126,29 +128,23 @@ def _capped(view: AddedUp, bound: Bound) -> Bound:
 
 def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
     """One coordinate in one round: the largest divergence of all data sets."""
-    curve, cap = view.of_all.curve, pure_of_one(view)
-    rtol = _rtol(view.added)
+    curve, rtol = view.of_all, _rtol(view.added)
     if quantity == "epsilon":
-        log = math.log(value)
-        upper = curve.upper(log, rtol=rtol, cap=cap)
-        lower = curve.lower(log, rtol=rtol, cap=cap)
-        point, width = lower.point, upper.width
-        # With discrete Laplace noise nothing is left at the pure guarantee; the reports' own, where
-        # that is less, is another theorem's.
-        end = upper.epsilon if view.added is None else min(upper.epsilon, cap)
-        ends, logs = (min(lower.epsilon, end), end), (None, None)
+        log, cap = math.log(value), pure_of_one(view)
+        low = lower_epsilon([curve], log, cap=cap, rtol=rtol).low
+        high = upper_epsilon([curve], log, cap=cap, rtol=rtol).high
+        ends, logs, at = (min(low, high), high), (None, None), low
+        width = high / low - 1.0 if low > 0.0 and math.isfinite(high) else None
     else:
-        point = curve.point(value, width=10.0 * rtol)
-        logs = (point.log_low, point.log_high)
-        ends, width = delta_from_log(*logs), math.expm1(point.log_high - point.log_low)
+        logs, at = curve.log_delta(value, width=10.0 * rtol), value
+        ends, width = delta_from_log(*logs), math.expm1(logs.width)
     zero = ends[0] == 0.0 and logs[0] in (None, -math.inf)
-    lowest = {} if point is None or zero else _held(view, curve.named(point.held))
     return view.bound_of(
         quantity,
         value,
         (ends, logs),
-        {"upper": {"analysis": "sums"}, "lower": lowest},
-        (width if math.isfinite(width) else None, None),
+        {"upper": {"analysis": "sums"}, "lower": {} if zero else _held(view, curve.witness(at))},
+        (width, None),
     )
 
 
@@ -206,38 +202,35 @@ class OneDataset:
 
     Attributes
     ----------
-    of_all : OneBitSupremum
+    of_all : AllDataSets
         Of all data sets.
-    falls : bool
-        Whether the victim's value goes from 1 to 0; else from 0 to 1.
-    ones : int
-        Others who hold a 1.
+    held : DataSet
+        The victim's first value, and the number of others who hold it.
     """
 
-    of_all: OneBitSupremum
-    falls: bool
-    ones: int
+    of_all: AllDataSets
+    held: DataSet
 
     def log_delta(self, epsilon: float, *, width: float = 0.0) -> LogInterval:
         """Certified bracket of log delta(eps)."""
         del width
-        curve = self.of_all.curve
-        zero, one = curve.bits.inputs
-        x0, held = (one, self.ones) if self.falls else (zero, curve.n - 1 - self.ones)
-        return LogInterval(*curve.of_order(x0, held, epsilon))
+        return self.of_all.of_dataset(self.held, epsilon)
 
     def rough_log_delta(self, epsilon: float) -> float:
         """About log delta(eps)."""
         return self.log_delta(epsilon).low
 
     def log_floor(self) -> float:
-        """Lower bound of log delta at every eps."""
-        return self.log_delta(FAR).low if self.of_all.tells else float("-inf")
+        """Lower bound of log delta at every eps that a curve has."""
+        told = self.of_all.log_floor() > -math.inf
+        return self.log_delta(LARGEST_EPSILON).low if told else -math.inf
 
 
-def candidate(of_all: OneBitSupremum, ones: int) -> Candidate:
+def candidate(of_all: AllDataSets, ones: int) -> Candidate:
     """A coordinate that falls while so many of the others hold a 1 there; and back."""
-    down, up = (OneDataset(of_all, falls, ones) for falls in (True, False))
+    zero, one = of_all.bits.inputs
+    down = OneDataset(of_all, DataSet(one, ones))
+    up = OneDataset(of_all, DataSet(zero, of_all.n - 1 - ones))
     return Candidate(down, up, {"others": ones})
 
 
