@@ -103,7 +103,7 @@ class OneBit:
         """Tilt S by tau, or by less where the noise has no such moment."""
         self.tau = 1 + self.b / self.alpha
         self._most = _SHARE / self.noise.scale if self.noise and self.laplace else math.inf
-        self._log_tilt = min(float(self.tau.log().mid()), self._most)
+        self._log_tilt = min(max(float(self.tau.log().mid()), 0.0), self._most)
         tilt = self.tau if self._log_tilt < self._most else arb(self._most).exp()
         self.shares = [bit.one * tilt / (bit.zero + bit.one * tilt) for bit in self.bits]
         self._drift = arb(0) if self.noise is None else self.noise.tilted_mean(tilt)
@@ -159,7 +159,7 @@ class OneBit:
         return arb(0).union(self._most_of((high, low)))
 
     def _most_of(self, kind: Kind) -> arb:
-        """Upper bound of D by Chernoff's inequality: J is at least c - 1."""
+        """Upper bound of D: alpha P(S = J) by Chernoff's inequality, where J is at least c - 1."""
         if self.laplace:
             return self.alpha
         level = self.log_transform(kind, self._log_tilt) - self._log_tilt * (self.mean(kind) - 1)
