@@ -9,7 +9,6 @@ import pytest
 
 import shuffledp as sd
 from bounds import exact_bits as exact
-from laws import bits_of
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import log_above, log_interval
 from shuffledp.ball.record import Bit, Bits
@@ -32,7 +31,7 @@ def channel(shares):
 
 
 def curve_of(mechanism, n):
-    return AllDataSets(bits_of(mechanism.to_dict()), n)
+    return AllDataSets(mechanism, n)
 
 
 def ball(x):
@@ -209,5 +208,7 @@ def test_eps_of_random_channels_against_all_data_sets(seed):
 def test_a_law_that_is_no_number_certifies_nothing():
     """A ball without a midpoint: the trivial ends, never a number."""
     unknown = Bits((0, 1), lambda _: Bit(arb.nan(), arb.nan()), mirrored=True)
-    found = AllDataSets(unknown, 5).of_dataset(DataSet(0, 2), 0.3)
+    made = AllDataSets(sd.BinaryRR(eps0=1.0), 5)
+    made.bits = unknown
+    found = made.of_dataset(DataSet(0, 2), 0.3)
     assert found == (-math.inf, math.inf)

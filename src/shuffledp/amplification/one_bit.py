@@ -69,29 +69,15 @@ class OneBit(Certifier):
         return End(value, self.theorem, apart, witness, self.assumptions)
 
 
-def all_data_sets(mechanism: Randomizer, n: int, noise: NoiseLaw | None = None) -> AllDataSets:
-    """The largest delta over all data sets of n users; both ends share one search.
-
-    Parameters
-    ----------
-    mechanism : Randomizer
-        A mechanism with two outputs, or with a vector of bits, of which one is seen.
-    n : int
-        Number of users, the victim included.
-    noise : NoiseLaw, optional
-        What an aggregator adds to the sum of the bits.
-    """
-    # Searches at another precision are others.
-    return _searched(mechanism, n, noise, precision_for(n))
-
-
 @lru_cache(maxsize=16)
 def _searched(mechanism: Randomizer, n: int, noise: NoiseLaw | None, bits: int) -> AllDataSets:
-    del bits
-    found = mechanism.added_bits()
-    if found is None:
-        raise ValueError("mechanism: wanted one whose reports are bits")
-    return AllDataSets(found, n, noise=noise)
+    del bits  # searches at another precision are others
+    return AllDataSets(mechanism, n, noise)
+
+
+def all_data_sets(mechanism: Randomizer, n: int, noise: NoiseLaw | None = None) -> AllDataSets:
+    """The largest delta over all data sets: both ends, and equal questions, share one search."""
+    return _searched(mechanism, n, noise, precision_for(n))
 
 
 def one_bit(end: Side, source: Source, n: int) -> OneBit:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from shuffledp.arithmetic.balls import ctx
 from shuffledp.arithmetic.intervals import LogInterval, log_interval
-from shuffledp.ball.record import Bits
+from shuffledp.ball.record import Definition
 from shuffledp.bounds.integer_noise import NoiseLaw
 from shuffledp.bounds.one_bit import OneBit, largest
 from shuffledp.bounds.pairs import End
@@ -35,16 +35,19 @@ class AllDataSets:
 
     Parameters
     ----------
-    bits : Bits
-        The laws of the bit under the two inputs.
+    mechanism : Definition
+        A mechanism with two outputs, or with a vector of bits, of which one is seen.
     n : int
         Users, the victim included.
     noise : NoiseLaw, optional
         The noise added to the number of ones.
     """
 
-    def __init__(self, bits: Bits, n: int, *, noise: NoiseLaw | None = None) -> None:
-        self.bits, self.n, self.noise = bits, n, noise
+    def __init__(self, mechanism: Definition, n: int, noise: NoiseLaw | None = None) -> None:
+        bits = mechanism.added_bits()
+        if bits is None:
+            raise ValueError("mechanism: wanted one whose reports are bits")
+        self.mechanism, self.bits, self.n, self.noise = mechanism, bits, n, noise
         self._precision = OneBit.precision(n - 1)
         # If the laws are mirror images, the second order is the mirror image of the first.
         self._firsts = bits.inputs[1:] if bits.mirrored else bits.inputs[::-1]
@@ -52,6 +55,9 @@ class AllDataSets:
         self._values: dict[tuple[DataSet, float], LogInterval] = {}
         self._found: dict[tuple[float, float], LogInterval] = {}
         self._worst: dict[float, tuple[float, DataSet]] = {}
+
+    def __reduce__(self) -> tuple[type[AllDataSets], tuple[Any, ...]]:
+        return AllDataSets, (self.mechanism, self.n, self.noise)
 
     def of_dataset(self, held: DataSet, epsilon: float) -> LogInterval:
         """Both ends of log delta for one data set."""
