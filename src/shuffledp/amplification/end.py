@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from shuffledp import theorems
 from shuffledp.amplification.words import HONEST
@@ -95,6 +95,8 @@ class Certifier(ABC):
     theorem: Theorem
     assumptions: tuple[str, ...]
     profiles: tuple[Profile, ...] = ()
+    #: Whether an end of delta is a bracket that can be as narrow as asked; others are made once.
+    has_width: ClassVar[bool] = True
 
     @abstractmethod
     def epsilon(self, asked: EpsilonAt) -> End:

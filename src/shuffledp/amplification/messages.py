@@ -220,7 +220,7 @@ class Messages(Seen):
         # eps/delta times it along log eps; brackets are narrowed accordingly.
         flat = _FALL * epsilon / max(math.exp(found.value), _LEAST_DELTA)
         width = max(_SHARE * self.rtol * flat, 1e-12)
-        if epsilon > _NO_END and width < self.width and found.width is not None:
+        if epsilon > _NO_END and width < self.width:
             finer = self.upper_at(LogDeltaAt(epsilon, width), analysis)
             found = finer if finer.value <= found.value else found
         return found
@@ -304,6 +304,8 @@ class Messages(Seen):
     def _end(self, one: Certifier, asked: EpsilonAt | LogDeltaAt, *, named: bool) -> End | None:
         """The end of one analysis, cached; None if it has none here, unless it was named."""
         found, key = _WORK.of(self), (one.key, asked)
+        if isinstance(asked, LogDeltaAt) and not one.has_width:
+            key = one.key, asked._replace(width=self.width)
         if found.get(key) is None and (named or key not in found):
             try:
                 at_delta = isinstance(asked, EpsilonAt)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from shuffledp import theorems
 from shuffledp.amplification import words
@@ -42,6 +42,7 @@ class Stealing(Certifier):
 
     source: Stolen = field(kw_only=True)
     n: int = field(kw_only=True)
+    has_width: ClassVar[bool] = False
 
     def epsilon(self, asked: EpsilonAt) -> End:
         """An evaluated eps (nats) whose certified bound of delta is at most the target."""
