@@ -227,7 +227,7 @@ def test_of_every_user_the_first_row_is_used():
     found = ArrayEngine({"x": [0, 1, 1], "y": [1, 0, 1], "who": ["a", "a", "b"]}).run(
         both, Settings()
     )
-    assert [child.aggregate().sums.tolist() for child in found.children] == [[1, 1], [0, 2]]
+    assert [part.sums.tolist() for part in found.aggregate().parts] == [[1, 1], [0, 2]]
     for who, unit in (([1, None], "who"), ([1, 2], "x"), ([[1], [2]], "who")):
         with pytest.raises(ParameterError, match="unit"):
             ArrayEngine({"x": [0, 1], "who": who}).run(

@@ -31,23 +31,6 @@ _FOR_TEXT = "text wants a public list of items (domain in [data], --domain FILE)
 
 @dataclass(frozen=True)
 class Encoded:
-    """Inputs of a batch, and how many rows gave none.
-
-    Attributes
-    ----------
-    values : ndarray, shape (m,)
-        Inputs for ``Randomizer.randomize``.
-    nulls, outside : int
-        Rows left out by the column's policies.
-    """
-
-    values: np.ndarray
-    nulls: int
-    outside: int
-
-
-@dataclass(frozen=True)
-class Placed:
     """Every row's input, and which rows have one.
 
     Attributes
@@ -66,6 +49,11 @@ class Placed:
     def kept(self) -> np.ndarray:
         """Rows with an input."""
         return ~(self.nulls | self.outside)
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """Those of the rows that have one: for ``Randomizer.randomize``."""
+        return self.values[self.kept]
 
 
 # Inputs, which rows have no value, which have another one, and what was wanted of those.
@@ -196,14 +184,6 @@ class Column:
 
         ``before``: how many rows of the table come before these; None if nobody knows.
         """
-        found = self.placed(rows, randomizer, before)
-        nulls, outside = (int(np.count_nonzero(x)) for x in (found.nulls, found.outside))
-        return Encoded(found.values[found.kept], nulls, outside)
-
-    def placed(
-        self, rows: pa.Array | pa.ChunkedArray, randomizer: Any, before: int | None
-    ) -> Placed:
-        """The same row by row, none left out."""
         if isinstance(rows, pa.ChunkedArray):
             rows = rows.combine_chunks()
         if pa.types.is_dictionary(rows.type):
@@ -223,7 +203,7 @@ class Column:
             own += 1
         if self.outside == "category":
             values, outside = np.where(outside, own, values), np.zeros_like(outside)
-        return Placed(values, gone, outside)
+        return Encoded(values, gone, outside)
 
     def _refusal(
         self, rows: pa.Array, bad: np.ndarray, wanted: str, before: int | None

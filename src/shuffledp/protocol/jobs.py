@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -25,87 +25,74 @@ from shuffledp.statistics.estimates import Aggregate, PartsAggregate, joined
 BLOCK_ROWS = 1 << 16
 # The stream of an aggregator's noise in a simulation: no block has that number.
 AGGREGATOR = 2**62
-_LARGEST_EXACT = 2.0**53
+# Whole numbers of a block up to here are added as 64-bit ones: a million blocks cannot overflow.
+_LARGEST_WHOLE = 2.0**43
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Sums over reports, and how many rows gave none; outcomes of disjoint blocks add up.
-
-    Whole-number sums are added; others are kept block by block and added exactly rounded at the
-    end, so that the result does not depend on who added what first.
+    """Exact sums over reports, and how many rows gave none; outcomes of disjoint blocks add up.
 
     Attributes
     ----------
-    count : int
-        Reports.
-    whole : ndarray or None
-        Sums that are whole numbers (support counts).
-    parts : tuple of ndarray
-        Sums that are not, one entry a block.
+    sums : Aggregate or None
+        As whole numbers or fractions: what comes out does not depend on who added what first.
     nulls, outside : int
         Rows left out by the column's policies.
-    children : tuple of Outcome
-        Where a report has parts, or is one of them: those of the parts, in place of sums.
     users : int
-        Users who reported, one row each; other than ``count`` where a user sends several messages.
+        Users who reported, one row each; other than reports where a user sends several messages.
     repeated : int
         Rows left out because an earlier one is of the same user.
     """
 
-    count: int = 0
-    whole: np.ndarray | None = None
-    parts: tuple[np.ndarray, ...] = ()
+    sums: Aggregate | None = None
     nulls: int = 0
     outside: int = 0
-    children: tuple[Outcome, ...] = ()
     users: int = 0
     repeated: int = 0
 
     @staticmethod
     def of(aggregate: Aggregate) -> Outcome:
         """The outcome of one block."""
-        if isinstance(aggregate, PartsAggregate):
-            children = tuple(Outcome.of(part) for part in aggregate.parts)
-            return Outcome(aggregate.count, children=children)
-        sums = np.asarray(aggregate.sums, dtype=np.float64)
-        exact = bool(np.all((sums == np.floor(sums)) & (np.abs(sums) < _LARGEST_EXACT)))
-        whole, parts = (sums, ()) if exact else (None, (sums,))
-        return Outcome(aggregate.count, whole, parts)
+        return Outcome(_each(_exact, aggregate))
 
     def __add__(self, other: Outcome) -> Outcome:
-        whole = self.whole if other.whole is None else other.whole
-        if self.whole is not None and other.whole is not None:
-            whole = self.whole + other.whole
+        sums = self.sums or other.sums
+        if self.sums is not None and other.sums is not None:
+            sums = self.sums + other.sums
         return Outcome(
-            self.count + other.count,
-            whole,
-            (*self.parts, *other.parts),
+            sums,
             self.nulls + other.nulls,
             self.outside + other.outside,
-            _added(self.children, other.children),
             self.users + other.users,
             self.repeated + other.repeated,
         )
 
+    @property
+    def count(self) -> int:
+        """Reports."""
+        return 0 if self.sums is None else self.sums.count
+
     def aggregate(self) -> Aggregate:
-        """All sums; ParameterError where there was no report."""
-        if self.children:
-            return joined(self.count, [child.aggregate() for child in self.children])
-        parts = list(self.parts) if self.whole is None else [*self.parts, self.whole]
-        if not parts:
+        """All sums, each rounded once; ParameterError where there was no report."""
+        if self.sums is None:
             raise rejected("input", "0 rows", "at least one row with a value")
-        if len(parts) == 1:
-            return Aggregate(self.count, parts[0])
-        stacked = np.stack(parts).reshape(len(parts), -1)
-        total = np.array([math.fsum(column) for column in stacked.T])
-        return Aggregate(self.count, total.reshape(parts[0].shape))
+        return _each(lambda sums: np.asarray(sums, dtype=np.float64), self.sums)
 
 
-def _added(left: tuple[Outcome, ...], right: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
-    if left and right:
-        return tuple(x + y for x, y in zip(left, right, strict=True))
-    return left or right
+def _each(change: Callable[[np.ndarray], np.ndarray], aggregate: Aggregate) -> Aggregate:
+    """The aggregate with other sums, those of its parts if it has some."""
+    if isinstance(aggregate, PartsAggregate):
+        return joined(aggregate.count, [_each(change, part) for part in aggregate.parts])
+    return Aggregate(aggregate.count, change(np.asarray(aggregate.sums)))
+
+
+def _exact(sums: np.ndarray) -> np.ndarray:
+    """Whole numbers as such, others as fractions: both add up without rounding."""
+    if bool(np.all((sums == np.floor(sums)) & (np.abs(sums) < _LARGEST_WHOLE))):
+        return sums.astype(np.int64)
+    fractions = [Fraction(float(value)) for value in sums.flat]
+    return np.array(fractions, dtype=object).reshape(sums.shape)
 
 
 Mechanism = Randomizer | MultiMessage
@@ -175,15 +162,15 @@ class Job:
         Not ``counted``: the rows are some of the table's, nobody knows which.
         """
         before = block * BLOCK_ROWS if counted else None
-        encoded = self.column.encode(rows, self.mechanism, before=before)
-        users = len(encoded.values)
-        reports = self.mechanism.randomize_with(encoded.values, self.source(block))
-        return reports, Outcome(nulls=encoded.nulls, outside=encoded.outside, users=users)
+        found = self.column.encode(rows, self.mechanism, before=before)
+        reports = self.mechanism.randomize_with(found.inputs, self.source(block))
+        nulls, outside = (int(np.count_nonzero(x)) for x in (found.nulls, found.outside))
+        return reports, Outcome(nulls=nulls, outside=outside, users=len(found.inputs))
 
     def outcome(self, reports: np.ndarray) -> Outcome:
         """Sums over reports; of a prefix tree only how many there are."""
         if self.question is None:
-            return Outcome(len(reports), np.zeros(1))
+            return Outcome(Aggregate(len(reports), np.zeros(1)))
         return Outcome.of(self.question.sums(reports))
 
 

@@ -60,16 +60,13 @@ class Record:
         if isinstance(rows, pa.ChunkedArray):
             rows = rows.combine_chunks()
         parts = zip(self.columns, randomizer.randomizers, strict=True)
-        found = [c.placed(rows.field(j), part, before) for j, (c, part) in enumerate(parts)]
+        found = [c.encode(rows.field(j), m, before=before) for j, (c, m) in enumerate(parts)]
         nulls = np.logical_or.reduce([one.nulls for one in found])
         outside = np.logical_or.reduce([one.outside for one in found]) & ~nulls
-        kept = ~(nulls | outside)
-        made = np.zeros(
-            int(kept.sum()), [(field(j), one.values.dtype) for j, one in enumerate(found)]
-        )
+        made = np.zeros(len(nulls), [(field(j), one.values.dtype) for j, one in enumerate(found)])
         for j, one in enumerate(found):
-            made[field(j)] = one.values[kept]
-        return Encoded(made, int(nulls.sum()), int(outside.sum()))
+            made[field(j)] = one.values
+        return Encoded(made, nulls, outside)
 
 
 Values = Column | Record

@@ -173,7 +173,7 @@ def read_reports(
             for batch in file.iter_batches(batch_size=rows, columns=[_COLUMN]):
                 reports = from_arrow(batch.column(0))
                 if wanted is None:
-                    total = total + Outcome(len(reports), np.zeros(1))
+                    total = total + Outcome(Aggregate(len(reports), np.zeros(1)))
                     continue
                 outcome, bad = _sums(wanted.sums, reports)
                 total, refused = total + outcome, refused + bad

@@ -226,9 +226,8 @@ def read_values(
     unit = None if deployment.data is None else deployment.data.unit
     parts, before = [], 0
     for batch in FirstRows(unit).of(engine, column.names, Settings()):
-        parts.append(
-            column.encode(batch, mechanism, before=before if unit is None else None).values
-        )
+        counted = before if unit is None else None
+        parts.append(column.encode(batch, mechanism, before=counted).inputs)
         before += len(batch)
     if not sum(len(part) for part in parts):
         raise rejected("input", "0 rows", "at least one row with a value")

@@ -146,7 +146,7 @@ def _users(engine: ArrayEngine, column: Column, task: Mapping[str, Any]) -> int:
     column.check(stand_in)
     users = before = 0
     for batch in engine.arrays(column.names, Settings()):
-        users += len(column.encode(batch, stand_in, before=before).values)
+        users += len(column.encode(batch, stand_in, before=before).inputs)
         before += len(batch)
     if not users:
         raise rejected("data", f"{before:,} rows", "at least one row with a value")
