@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from shuffledp.values.notebook import Record, Sheet, Shown
 
-__all__ = ["CITED", "SILENT", "Check", "Checks", "Report", "Verdict", "other_name", "said"]
+__all__ = ["CITED", "Check", "Checks", "Verdict", "said"]
 
 Verdict = Literal["holds", "does not hold", "undecided"]
-Report = Callable[[str], None]
-SILENT: Report = lambda _message: None  # noqa: E731
 CITED = (
     "Theorems are cited, not proved again: that each analysis is valid and that the "
     "pairs of inputs looked at dominate all others is what the certificate's sources say."
@@ -92,10 +89,3 @@ class Checks(Shown, list[Check]):
 def said(holds: bool) -> Verdict:  # noqa: FBT001 (a yes or no is its whole meaning)
     """A yes or no as a verdict."""
     return "holds" if holds else "does not hold"
-
-
-def other_name(written: str, compared: str | Path | None) -> list[str]:
-    """Of files whose bytes are compared: the name that a certificate gives, if it is another."""
-    if compared is None or Path(compared).name == written:
-        return []
-    return [f"that the deployment file was called {written!r}: bytes and keys are compared"]

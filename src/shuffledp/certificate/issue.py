@@ -10,7 +10,6 @@ from typing import Any, Literal
 from shuffledp._check import Trust
 from shuffledp._version import __version__
 from shuffledp.bound import Bound
-from shuffledp.certificate.checks import SILENT, Report
 from shuffledp.certificate.model import FORMAT, Certificate, Claim, Release, Source, signed
 from shuffledp.deployment import account as accounted
 from shuffledp.deployment.accounting import Account, Answer
@@ -18,12 +17,13 @@ from shuffledp.deployment.files import DeploymentFile, load, of_text
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.setting import Setting
 from shuffledp.deployment.text import deployment_text
+from shuffledp.values.work import Report, silent
 
 __all__ = ["account", "claims_of", "issue"]
 
 
 def account(
-    deployment: Deployment | Mapping[str, Any] | str | Path, *, report: Report = SILENT
+    deployment: Deployment | Mapping[str, Any] | str | Path, *, report: Report = silent
 ) -> Certificate:
     """Account for a deployment: the certificate of all that is claimed of it.
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from shuffledp.arithmetic.balls import more_bits
-from shuffledp.certificate.checks import CITED, SILENT, Check, Checks, Report, other_name, said
+from shuffledp.certificate.checks import CITED, Check, Checks, said
 from shuffledp.certificate.decide import check_claim, estimate_check, guarantee_check
 from shuffledp.certificate.files import first_difference, read
 from shuffledp.certificate.issue import claims_of
@@ -23,6 +23,7 @@ from shuffledp.deployment.files import load
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.setting import Setting, settings_of
 from shuffledp.errors import ParameterError
+from shuffledp.values.work import Report, silent
 
 __all__ = ["CITED", "Check", "Checks", "verify"]
 
@@ -40,7 +41,7 @@ def verify(
     *,
     deployment: str | Path | None = None,
     table_hash: str | None = None,
-    report: Report = SILENT,
+    report: Report = silent,
 ) -> Checks:
     """Check every claim of a certificate.
 
@@ -114,7 +115,10 @@ def _not_checked(
     """What a certificate says and nobody has checked, in words."""
     source, release = certificate.deployment, certificate.release
     content = source.content
-    found = other_name(source.file, deployment)
+    found: list[str] = []
+    if deployment is not None and Path(deployment).name != source.file:
+        words = "bytes and keys are compared"
+        found.append(f"that the deployment file was called {source.file!r}: {words}")
     if deployment is None:
         found += [
             f"that {source.file!r} says this (--deployment FILE compares)",

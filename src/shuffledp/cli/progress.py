@@ -10,7 +10,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 import click
 
@@ -22,14 +21,6 @@ _DUE = (1.0, *(5.0 * k for k in range(1, 12)))
 _EVERY = 30.0
 
 
-class Progress(Protocol):
-    """What can be told what is being done now."""
-
-    def update(self, message: str) -> None:
-        """Replace the message."""
-        ...
-
-
 @contextlib.contextmanager
 def progress(message: str) -> Iterator[Progress]:
     """Say on stderr that something runs, from a second on; ``update`` says what.
@@ -39,7 +30,7 @@ def progress(message: str) -> Iterator[Progress]:
     message : str
         What runs, in a few words.
     """
-    current = _Current(message)
+    current = Progress(message)
     if _quiet():
         yield current
         return
@@ -53,13 +44,14 @@ def progress(message: str) -> Iterator[Progress]:
         thread.join()
 
 
-class _Current:
+class Progress:
     """The message, written by the one who works and read by the one who shows."""
 
     def __init__(self, message: str) -> None:
         self.message = visible(message)
 
     def update(self, message: str) -> None:
+        """Replace the message: what is being done now."""
         self.message = visible(message)
 
 
@@ -68,7 +60,7 @@ def _quiet() -> bool:
     return context is not None and bool(context.find_root().params.get("quiet"))
 
 
-def _lines(current: _Current, done: threading.Event) -> None:
+def _lines(current: Progress, done: threading.Event) -> None:
     """A line each time one is due."""
     start = time.monotonic()
     for seconds in _times():

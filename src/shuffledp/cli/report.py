@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from shuffledp.certificate.checks import CITED
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.review import summary, to_text, wrapped
 from shuffledp.values.characters import visible
@@ -57,7 +58,4 @@ def print_checks(file: str, checks: Any, *, verbose: bool) -> None:
         click.echo("not checked")
         for words in checks.left:
             click.echo(wrapped("  - ", words))
-        click.echo(
-            "Theorems are cited, not proved again: that each analysis is valid and that the\n"
-            "pairs of inputs looked at dominate all others is what the certificate's sources say."
-        )
+        click.echo(wrapped("", CITED))

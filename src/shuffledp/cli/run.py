@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -202,7 +201,7 @@ def _run(
             rows = protocol.largest_rows(result.rows, read.asked.top)
             result = dataclasses.replace(result, rows=rows)
         table = protocol.table(result.rows)
-        certificate = _certificate(read.files, result, output, table)
+        certificate = result.certificate(Path(output).name, table)
         held.write(certified, certificates.to_json(certificate))
         held.write(output, table)
         if plot is not None:
@@ -286,25 +285,6 @@ def _simulate(read: _Read, repetitions: int, *, as_json: bool) -> None:
         f"{found.joint_coverage:.4f} (+- {2 * found.joint_coverage_error:.4f})"
     )
     click.echo(f"  largest mean error  {found.largest_bias:.2f} of its standard error")
-
-
-def _as_run(files: Any, result: Any) -> Any:
-    return dataclasses.replace(files, deployment=result.account.deployment)
-
-
-def _certificate(files: Any, result: Any, output: str, table: str) -> Any:
-    """The certificate of this run and of no other table than this one."""
-    from shuffledp.certificate import Release, issue
-
-    release = Release(
-        table=Path(output).name,
-        sha256=hashlib.sha256(table.encode()).hexdigest(),
-        users=result.outcome.users,
-        declared_users=files.deployment.population.users,
-        nulls=result.outcome.nulls,
-        outside=result.outcome.outside,
-    )
-    return issue(_as_run(files, result), result.account, release=release)
 
 
 def _bytes(text: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,6 +15,7 @@ from shuffledp.bound import Bound, delta_from_log
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.setting import Setting, settings_of
 from shuffledp.errors import NotCertified
+from shuffledp.values.work import Report, silent
 
 # Of the figure: relative width of the bounds, half of what is seen as two lines (``bands.apart``),
 # and number of points, some of which take seconds: over n lines of eps are nearly straight.
@@ -25,12 +25,6 @@ _CURVE_RTOL, _CURVE_POINTS = 5e-3, 5
 _FEW, _SEARCHED = 2_000, {"epsilon": 1e-3, "delta": 1e-2}
 # Beyond it no sums of bits are accounted for: all data sets are searched.
 _MOST_SUMMED = 1_000_000
-
-Report = Callable[[str], None]
-
-
-def _silent(message: str) -> None:
-    del message
 
 
 @dataclass(frozen=True)
@@ -101,7 +95,7 @@ class Curve:
     bounds: tuple[Bound, ...]
 
 
-def account(deployment: Deployment, *, report: Report = _silent) -> Account:
+def account(deployment: Deployment, *, report: Report = silent) -> Account:
     """Account for a deployment, or a crowd of groups, in every setting.
 
     Parameters
@@ -221,7 +215,7 @@ def with_margin(setting: Setting, bound: Bound) -> Bound:
     return replace(bound, lower=lower, upper=upper, log_lower=log_lower, log_upper=log_upper)
 
 
-def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
+def curve_over_n(account: Account, *, report: Report = silent) -> Curve:
     """Bounds over n around the deployment, for the figure: few, and looser than the account's own.
 
     The account's own numbers are taken over; at other n analyses that take seconds are not asked.

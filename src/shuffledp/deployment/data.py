@@ -57,11 +57,6 @@ class _Column(Table):
         more = (self.nulls == "category") + (self.outside == "category")
         return len(self.domain or ()) + more
 
-    def settings(self) -> dict[str, Any]:
-        """Arguments of ``protocol.Column`` that the file gives."""
-        given = {"nulls": self.nulls, "outside": self.outside}
-        return given | {"domain": None if self.domain is None else tuple(self.domain)}
-
 
 class Attribute(_Column):
     """One column of a record, for the mechanism joint."""
@@ -135,14 +130,6 @@ class Data(_Column):
             any(one.nulls == "drop" for one in every),
             any(one.outside == "drop" for one in every),
         )
-
-    def settings(self) -> dict[str, Any]:
-        """Arguments of ``protocol.Column`` that the file gives."""
-        return super().settings() | {
-            "hashed": self.hashed,
-            "alphabet": self.alphabet,
-            "length": self.length,
-        }
 
 
 def data_of(table: Any) -> Data:

@@ -1,8 +1,8 @@
 """Who works out what is asked: a process for each request, which can be ended at any time.
 
-One request of a kind is worked on at a time. A newer request of the same kind from the same page
-takes the older one's place; requests of other pages wait, a few of them. Processes are forked from
-one that has imported all that is needed, so that an answer does not wait for imports.
+A newer request of the same kind from the same page takes the older one's place; a few processes may
+work at once. They are forked from one that has imported all that is needed, so that an answer does
+not wait for imports.
 """
 
 from __future__ import annotations
@@ -25,42 +25,10 @@ LIMITS: dict[str, float] = {
     "deployment": 30.0,
     "report": 300.0,
 }
-# Requests of one kind that wait: as many pages as anybody has open.
-_MOST_WAITING = 8
+# Processes at once: all kinds of a page, and those of another one.
+_MOST = 2 * len(LIMITS)
 # Not on Windows, where every process imports all by itself.
 _START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-
-
-class _Ticket:
-    """A request: whether it is still wanted, and the process that works on it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: Any = None
-        self.dropped = False
-
-    def drop(self) -> None:
-        """Nobody wants the answer any more: end the process, whatever it does."""
-        with self._lock:
-            self.dropped = True
-            if self._process is not None:
-                self._process.kill()
-
-    def start(self, process: Any) -> bool:
-        """Start the process, unless nobody wants its answer."""
-        with self._lock:
-            if not self.dropped:
-                self._process = process
-                process.start()
-            return not self.dropped
-
-    def end(self) -> None:
-        """End the process, and wait until it is gone."""
-        with self._lock:
-            process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.join()
 
 
 class Desk:
@@ -75,9 +43,9 @@ class Desk:
     def __init__(self, limits: Mapping[str, float] = LIMITS) -> None:
         self._limits = dict(limits)
         self._context: Any = multiprocessing.get_context(_START)
-        self._one = {kind: threading.Lock() for kind in self._limits}
         self._changing = threading.Lock()
-        self._tickets: dict[str, dict[_Ticket, str]] = {kind: {} for kind in self._limits}
+        # Each process that works: its kind and its page.
+        self._working: dict[Any, tuple[str, str]] = {}
         self._closed = False
 
     def open(self) -> None:
@@ -93,51 +61,47 @@ class Desk:
 
     def ask(self, kind: str, fields: Mapping[str, str], client: str) -> Reply:
         """Answer with an HTTP status and a body; blocks until there is one."""
-        ticket, tickets = _Ticket(), self._tickets[kind]
+        seconds = self._limits[kind]
         with self._changing:
             if self._closed:
                 return _refusal(409, f"{kind}: the server is closing")
-            for other, page in tickets.items():
-                if client and page == client:
-                    other.drop()
-            if len(tickets) > _MOST_WAITING:
-                return _refusal(429, f"{kind}: too many requests wait, wanted fewer pages open")
-            tickets[ticket] = client
+            for other, whose in [*self._working.items()]:
+                if client and whose == (kind, client):
+                    self._end(other)
+            if len(self._working) >= _MOST:
+                return _refusal(429, f"{kind}: too many requests, wanted fewer pages open")
+            here, there = self._context.Pipe(duplex=False)
+            asked = (there, kind, dict(fields), seconds)
+            process = self._context.Process(target=answered, args=asked, daemon=True)
+            process.start()
+            self._working[process] = (kind, client)
+        there.close()
+        words = f"{kind}: no answer within {seconds:g} s; the command line has no such limit"
         try:
-            with self._one[kind]:
-                return self._worked(kind, fields, ticket)
+            if here.poll(seconds):
+                return here.recv()
+        except EOFError:
+            words = f"{kind}: ended without an answer, perhaps for want of memory"
+            if process not in self._working:
+                return _refusal(409, f"{kind}: a newer request took its place")
         finally:
-            ticket.end()
+            here.close()
             with self._changing:
-                del tickets[ticket]
+                self._end(process)
+        return _refusal(422, words)
 
     def close(self) -> None:
         """End every process."""
         with self._changing:
             self._closed = True
-            for tickets in self._tickets.values():
-                for ticket in tickets:
-                    ticket.drop()
+            for process in [*self._working]:
+                self._end(process)
 
-    def _worked(self, kind: str, fields: Mapping[str, str], ticket: _Ticket) -> Reply:
-        seconds = self._limits[kind]
-        here, there = self._context.Pipe(duplex=False)
-        asked = (there, kind, dict(fields), seconds)
-        process = self._context.Process(target=answered, args=asked, daemon=True)
-        started = ticket.start(process)
-        there.close()
-        with here:
-            try:
-                if started and here.poll(seconds):
-                    return here.recv()
-            except EOFError:
-                if not ticket.dropped:
-                    words = "ended without an answer, perhaps for want of memory"
-                    return _refusal(422, f"{kind}: {words}")
-        if ticket.dropped:
-            return _refusal(409, f"{kind}: a newer request took its place")
-        words = f"{kind}: no answer within {seconds:g} s"
-        return _refusal(422, f"{words}; the command line has no such limit")
+    def _end(self, process: Any) -> None:
+        """End a process, unless it was ended before, and wait until it is gone."""
+        if self._working.pop(process, None) is not None:
+            process.kill()
+            process.join()
 
 
 def _refusal(status: int, words: str) -> Reply:

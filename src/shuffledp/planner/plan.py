@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,14 +14,10 @@ from shuffledp.planner.central import central
 from shuffledp.planner.result import ORDER_DIGITS, Plan, Row
 from shuffledp.planner.solve import Asked, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
+from shuffledp.values.work import Report, silent
 
-Report = Callable[[str], None]
 # What is this many times worse than the best, however little its noise, is not solved for.
 _FAR = 10.0
-
-
-def _silent(message: str) -> None:
-    del message
 
 
 def plan(
@@ -36,7 +32,7 @@ def plan(
     hidden: int | None = None,
     trust: Trust = "all",
     mechanisms: Iterable[str] | None = None,
-    report: Report = _silent,
+    report: Report = silent,
     **parameters: Any,
 ) -> Plan:
     """Calibrate every mechanism for a task to one central guarantee, and sort them by error.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from shuffledp.deployment.data import Data
+from shuffledp.deployment.data import Attribute, Data
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.protocol.columns import Column, Encoded
 from shuffledp.randomizers import Joint
@@ -93,11 +93,14 @@ def column_of(
         one = listed[0] if listed else data
         if one is None or one.column is None:
             raise ParameterError("data.column is missing: wanted the column that holds the values")
-        settings: dict[str, Any] = one.settings()
-        if domain is not None:
-            settings["domain"] = domain
-        return Column(name=one.column, show_values=show_values, **settings)
+        more = {} if domain is None else {"domain": domain}
+        return _column(one, show_values=show_values, **more)
     if domain is not None:
         raise ParameterError("domain: wanted one column; several have theirs in [[data.columns]]")
-    columns = (Column(name=one.column, show_values=show_values, **one.settings()) for one in listed)
-    return Record(tuple(columns))
+    return Record(tuple(_column(one, show_values=show_values) for one in listed))
+
+
+def _column(table: Data | Attribute, **more: Any) -> Column:
+    """The column of a table that names one; ``more`` are arguments in the place of its keys."""
+    known = {f.name for f in fields(Column)} & {*type(table).model_fields}
+    return Column(name=str(table.column), **{**table.model_dump(include=known), **more})

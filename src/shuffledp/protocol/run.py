@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import tempfile
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shuffledp.certificate import Certificate, Release, issue
 from shuffledp.deployment import Account, Deployment, DeploymentFile, account
 from shuffledp.deployment.files import with_users
 from shuffledp.deployment.model import GENERIC
@@ -75,11 +77,26 @@ class Result(Estimates):
 
     Attributes
     ----------
+    source : DeploymentFile
+        What was run.
     account : Account
         The accounting for the n of this run.
     """
 
+    source: DeploymentFile
     account: Account
+
+    def certificate(self, name: str, table: str) -> Certificate:
+        """The certificate of this run, and of no other table of estimates than this text."""
+        release = Release(
+            table=name,
+            sha256=hashlib.sha256(table.encode()).hexdigest(),
+            users=self.outcome.users,
+            declared_users=self.source.deployment.population.users,
+            nulls=self.outcome.nulls,
+            outside=self.outcome.outside,
+        )
+        return issue(self.source, self.account, release=release)
 
 
 def asked_of(deployment: Deployment, **given: Any) -> Asked:
@@ -141,7 +158,7 @@ def run(
         else:
             answer = _found(kept, mechanism, column, asked)
         rows = rows_of(answer, confidence=confidence)
-        return Result(mechanism, outcome, rows, answer.notes(), account(deployment))
+        return Result(mechanism, outcome, rows, answer.notes(), source, account(deployment))
 
 
 def _of_sums(deployment: Deployment, wanted: Question | None, settings: Settings) -> Question:

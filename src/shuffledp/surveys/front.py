@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -17,15 +17,12 @@ from shuffledp._check import Trust
 from shuffledp.bound import outward
 from shuffledp.errors import NotCertified, ParameterError, not_installed, rejected
 from shuffledp.surveys.result import Survey, Surveys
+from shuffledp.values.work import Report, silent
 
 # A share of epsilon or delta is three roundings, each of 2^-53 of it, off the exact one at most.
 _BELOW = 1.0 - 2.0**-50
 # What is asked of all columns together, in ``survey_columns``.
 _TOGETHER = ("data", "column", "epsilon", "delta")
-
-
-def _silent(message: str) -> None:
-    del message
 
 
 def survey(
@@ -47,7 +44,7 @@ def survey(
     mechanisms: Iterable[str] | None = None,
     confidence: float = 0.95,
     title: str | None = None,
-    report: Callable[[str], None] = _silent,
+    report: Report = silent,
 ) -> Survey:
     """Choose a mechanism for a target, run it on a column, and certify what was run.
 

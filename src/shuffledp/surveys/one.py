@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from shuffledp.bound import outward
-from shuffledp.certificate import Release, issue
-from shuffledp.deployment import DeploymentFile, parse
-from shuffledp.deployment.files import tomllib
+from shuffledp.deployment.files import of_text
 from shuffledp.deployment.plan import Planned, planned
 from shuffledp.errors import NotCertified
 from shuffledp.planner import Plan, make_task
@@ -44,11 +41,7 @@ def survey_of(
         raise NotCertified(_missed(found))
     report(f"{row.label}, running")
     text = given.deployment(made.text, row)
-    source = DeploymentFile(
-        Path(f"{NAME}.toml"),
-        hashlib.sha256(text.encode()).hexdigest(),
-        parse(tomllib.loads(text), where=NAME),
-    )
+    source = of_text(text, Path(f"{NAME}.toml"))
     result = run(
         source,
         given.engine,
@@ -61,14 +54,6 @@ def survey_of(
     rows = given.named(result.rows)
     table = table_of(rows)
     outcome = result.outcome
-    release = Release(
-        table=f"{NAME}.csv",
-        sha256=hashlib.sha256(table.encode()).hexdigest(),
-        users=outcome.users,
-        declared_users=given.users,
-        nulls=outcome.nulls,
-        outside=outcome.outside,
-    )
     return Survey(
         column=given.name,
         rows=rows,
@@ -79,7 +64,7 @@ def survey_of(
         bound=result.account.answers[0].bound,
         plan=found,
         deployment=text,
-        certificate=issue(source, result.account, release=release),
+        certificate=result.certificate(f"{NAME}.csv", table),
         table=table,
         notes=result.notes,
     )

@@ -1,4 +1,4 @@
-"""Work that is kept beside values, not in them."""
+"""Work: who is told of it, and what is kept of it beside values, not in them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+# What is told in a few words what is being computed.
+Report = Callable[[str], None]
+
 Value = TypeVar("Value")
 Kept = TypeVar("Kept")
+
+
+def silent(message: str) -> None:
+    """Tell nobody what is being computed."""
+    del message
 
 
 class Beside(Generic[Value, Kept]):
