@@ -1,13 +1,13 @@
 """Axes of certified numbers: the band between two ends, legible without colour.
 
-What is drawn is read off values that have the two ends of a ``Bound``; nothing is computed here.
+What is drawn is read off ``Bound``s; nothing is computed here.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,6 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 from matplotlib.transforms import IdentityTransform, ScaledTranslation
 
+from shuffledp.bound import Bound
 from shuffledp.errors import rejected
 
 # Okabe and Ito's palette, dark ones first: they differ in lightness as well as in hue.
@@ -42,35 +43,6 @@ _BELOW = -0.5
 _MARKED = 48
 # Points of a trade-off curve between its corners, which are points of it themselves.
 _TRADEOFF_POINTS = 101
-
-
-class TwoEnds(Protocol):
-    """What a band needs of a ``Bound``."""
-
-    @property
-    def quantity(self) -> str:
-        """Epsilon or delta."""
-        ...
-
-    @property
-    def lower(self) -> float:
-        """The lower end."""
-        ...
-
-    @property
-    def upper(self) -> float:
-        """The upper end."""
-        ...
-
-    @property
-    def log_lower(self) -> float | None:
-        """Natural logarithm of a delta's lower end."""
-        ...
-
-    @property
-    def log_upper(self) -> float | None:
-        """Natural logarithm of a delta's upper end."""
-        ...
 
 
 def axes_of(ax: Any, *, rows: int | None = None) -> Axes:
@@ -149,7 +121,7 @@ def tidy(axes: Axes, *, grid: Any = "both") -> None:
         axes.spines[side].set_visible(False)
 
 
-def height(bound: TwoEnds, *, up: bool) -> float:
+def height(bound: Bound, *, up: bool) -> float:
     """Where an end is drawn: eps itself, log10 of delta; nan where there is nothing to draw."""
     if bound.quantity == "delta":
         log = bound.log_upper if up else bound.log_lower
@@ -161,7 +133,7 @@ def height(bound: TwoEnds, *, up: bool) -> float:
 def band(
     axes: Axes,
     xs: Sequence[float],
-    bounds: Sequence[TwoEnds],
+    bounds: Sequence[Bound],
     *,
     colour: str,
     dashes: Any = "solid",
@@ -201,7 +173,7 @@ def band(
 def draw_curve(
     ax: Any,
     xs: Sequence[float],
-    bounds: Sequence[TwoEnds],
+    bounds: Sequence[Bound],
     *,
     label: str,
     marked: float | None = None,
@@ -247,7 +219,7 @@ def draw_curve(
     return axes
 
 
-def apart(bounds: Sequence[TwoEnds]) -> bool:
+def apart(bounds: Sequence[Bound]) -> bool:
     """Whether two lines would be seen: ends a hundredth of the picture apart, or one missing."""
     lows = np.array([height(b, up=False) for b in bounds])
     highs = np.array([height(b, up=True) for b in bounds])

@@ -100,8 +100,7 @@ class Frequencies(Question):
         if not isinstance(found, FrequencyEstimate):
             raise rejected("randomizer", self.mechanism.name, "a mechanism for frequencies")
         f = found.frequencies
-        share = np.clip(f, 0.0, 1.0)
-        sampling = np.sqrt(share * (1.0 - share) / found.n)
+        sampling = drawn(f, found.n)
         post = project_to_simplex(f) if self.simplex else f
         return Answer(self.names, f, found.standard_errors, sampling, post, law=found.law)
 
@@ -111,6 +110,12 @@ class Frequencies(Question):
         if self.codes is not None:
             return np.array([float(np.mean(codes == code)) for code in self.codes])
         return np.bincount(codes, minlength=size_of(self.mechanism) or 0) / len(codes)
+
+
+def drawn(shares: Floats, n: int) -> Floats:
+    """Standard errors of shares of a population of which n users are drawn."""
+    inside = np.clip(shares, 0.0, 1.0)
+    return np.sqrt(inside * (1.0 - inside) / n)
 
 
 def largest_scatter(mean: Floats, mechanism: Any) -> Floats:
@@ -196,8 +201,7 @@ class RangeShares(Question):
         each = [found.range(low, high) for low, high in self.ranges]
         values = np.array([one.value for one in each])
         errors = np.array([max(one.standard_error, _ROUNDING) for one in each])
-        share = np.clip(values, 0.0, 1.0)
-        sampling = np.sqrt(share * (1.0 - share) / found.n)
+        sampling = drawn(values, found.n)
         post = values
         if self.simplex:
             leaves = np.append(0.0, np.cumsum(project_to_simplex(found.frequencies())))
@@ -287,8 +291,7 @@ def found_in(mechanism: Any, spelling: Spelling, asked: Asked, batches: Batches)
         raise ParameterError("alphabet: wanted nothing but top to be asked of a prefix tree")
     tree = PrefixTree.of(mechanism, bits=spelling.bits)
     found = tree.find(batches, top=asked.top or _TOP)
-    share = np.clip(found.frequencies, 0.0, 1.0)
-    sampling = np.sqrt(share * (1.0 - share) / found.n)
+    sampling = drawn(found.frequencies, found.n)
     names = tuple(spelling.text(int(code)) for code in found.items)
     return Answer(names, found.frequencies, found.standard_errors, sampling, found.frequencies)
 
