@@ -426,11 +426,15 @@ class Sum:
 
     @cached_property
     def top(self) -> arb:
-        """The largest f(m, s) at the places s, with F_(c(m) + s) = E(m) f(m, s)."""
+        """The largest f(m, s) at the places s, at least 0, with F_(c(m) + s) = E(m) f(m, s).
+
+        Chords of logarithms need a number that is not negative.
+        """
         turns = [acb(0, -point.log.imag) * self.mean for point in self.points]
         column = acb_mat([[x * t.exp()] for x, t in zip(self.terms, turns, strict=True)])
         values = self.circle.at_places(len(self.terms)) * column
-        return 2 * max_of([value.real for value in values.entries()]) / self.circle.size
+        top = max_of([value.real for value in values.entries()])
+        return 2 * top.nonnegative_part() / self.circle.size
 
     @property
     def level(self) -> arb:
