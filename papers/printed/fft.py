@@ -43,7 +43,7 @@ class Bracket(NamedTuple):
 
 
 def points_for(window: float, spread: float) -> int:
-    """The power of two that holds a window of so many steps."""
+    """The power of two that holds a window of this many steps."""
     points = 1 << max(4, math.ceil(math.log2(window + 4.0)))
     if points > LARGEST_GRID or spread >= points:
         raise sd.NotCertified(f"an FFT of {points:,} points, more than {LARGEST_GRID:,}")

@@ -72,7 +72,7 @@ def says(holds: bool, otherwise: str = "does not", yes: str = "holds") -> str:  
 
 
 def number(value: float, digits: int = DIGITS) -> str:
-    """To the nearest of so many digits, without trailing zeros: no certified end."""
+    """To the nearest with this many digits, without trailing zeros: no certified end."""
     return f"{value:.{digits}g}"
 
 

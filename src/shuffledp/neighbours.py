@@ -208,9 +208,9 @@ def of_group(group: int, one: Relation = REPLACEMENT) -> Relation:
 
 
 def together(count: int, one: Relation = REPLACEMENT) -> Relation:
-    """Up to so many users' data changed at once, each as one relation says.
+    """Up to this many users' data changed at once, each as one relation says.
 
-    Also one person with up to so many reports in a batch, whose values all may change.
+    Also one person with up to this many reports in a batch, whose values all may change.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ _FINEST = 1 << 14
 
 
 def leading(level: Level, bits: int) -> int:
-    """The first so many binary digits of a probability below 1, as a whole number."""
+    """The first binary digits of a probability below 1, as a whole number."""
     precision = bits + _MORE
     while precision <= _FINEST:
         with ctx.workprec(precision):

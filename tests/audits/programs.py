@@ -62,7 +62,7 @@ def numpy_laplace(scale, seed=0):
 
 
 def truncated_laplace(scale, reach, seed=0):
-    """Noise cut at so many scales: what is farther out is drawn again."""
+    """Noise cut at this many scales: what is farther out is drawn again."""
     generator = np.random.default_rng(seed)
 
     def program(values):

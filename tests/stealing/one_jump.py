@@ -26,7 +26,7 @@ def exact_f(common: Law, laws: Sequence[Law]) -> float:
 
 
 def worst_f(common: Law, types: Sequence[Law], others: int) -> float:
-    """The largest F of all data sets with so many others."""
+    """The largest F of all data sets with this many others."""
     held = itertools.combinations_with_replacement(types, others)
     return max(exact_f(common, laws) for laws in held)
 

@@ -42,7 +42,7 @@ class Account(Accountant):
     shuffler : Shuffler
         Whoever stands between users and analyst.
     changed : int
-        So many users' values may change at once (or values of one person with so many reports).
+        This many users' values may change at once (or those of one person with this many reports).
     """
 
     seen: Seen

@@ -78,7 +78,7 @@ def shuffle(
     shuffler : Shuffler
         Whoever stands between users and analyst, where it is not one perfect shuffler: of messages.
     changed : int
-        So many users' values may change at once, or one person's who sends so many of the n
+        This many users' values may change at once, or one person's who sends this many of the n
         reports: 1 to 1,000; of groups, all of the group ``victim`` where one is given.
     rounds : int
         How often everybody reports, with fresh randomness.

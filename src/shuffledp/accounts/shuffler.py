@@ -39,7 +39,7 @@ class Shuffler(Described):
         nothing else of the data. Of every shard, whatever the other shards' orders are, where the
         assignment is public; of all together where it is secret.
     shards : int
-        Each user is in one of so many, each shuffled on its own.
+        Number of shards, each shuffled on its own; each user is in one of them.
     assignment : {"public", "secret"}
         Whether the analyst knows who is in which shard. If it does, a shard alone hides its users,
         and n is split so evenly that none has fewer than n/shards, rounded down; if not, users are

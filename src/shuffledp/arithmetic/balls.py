@@ -75,7 +75,7 @@ _MORE: ContextVar[int] = ContextVar("more_bits", default=0)
 
 @contextmanager
 def more_bits(count: int) -> Iterator[None]:
-    """Let ``precision_for`` give so many bits more."""
+    """Let ``precision_for`` give this many bits more."""
     token = _MORE.set(count)
     try:
         yield

@@ -39,7 +39,7 @@ class PairDesign:
     event : bool array
         The cells, by claimed likelihood ratio, with the largest expected lower bound of eps.
     middle : bool array
-        The cells that are likelier under the first input: of the shuffle they tell most.
+        The cells that are likelier under the first input; they tell most about the shuffle.
     share : float
         The part of the event's level that is spent on the first input; half of it of the middle's.
     weight : float
@@ -82,7 +82,7 @@ class Design:
 def design(plan: AuditPlan, reading: Reading | None = None) -> Design:
     """Cells and events of a plan, a function of the plan alone.
 
-    Where nothing is declared they are made from a reading that other reports gave (``learned``).
+    Without a declared mechanism they come from a reading of other reports (``learned``).
     """
     if reading is None:
         reading = read(declared(plan), plan.asked)

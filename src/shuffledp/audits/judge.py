@@ -44,7 +44,7 @@ def result_of(plan: AuditPlan, tally: Tally, *, found: Design | None = None) -> 
     tally : Tally
         What ``collected`` counted.
     found : Design, optional
-        ``design(plan)``, where it is there already.
+        ``design(plan)``, if it is known already.
     """
     judge = _Judge(plan, tally, found or design(plan))
     findings = adjusted(judge.with_power([*judge.findings()]))
@@ -65,7 +65,7 @@ def result_of(plan: AuditPlan, tally: Tally, *, found: Design | None = None) -> 
 
 
 def _said(plan: AuditPlan) -> Iterator[str]:
-    """What is said where nothing is declared."""
+    """Notes of an audit without a declared mechanism."""
     if plan.randomizer is None:
         yield f"As many reports again, at most {MOST_CHOOSING:,} under each input, chose the event."
         if plan.claimed is None:
@@ -130,12 +130,12 @@ class _Judge:
                 yield name, inside
 
     def with_power(self, findings: list[Finding]) -> Iterator[Finding]:
-        """The same; of the worst pair's best event the smallest violation that is found."""
+        """The same, with the smallest violation that the worst pair's best event finds."""
         main, level = self.design.pairs[0], 0.5 * self.plan.level / len(findings)
         wanted = (LAW, self._under(main.pair[0]), self._speaks(main))
         for one in findings:
             if (one.kind, one.subject, one.cell) == wanted and one.claimed is not None:
-                # One side of the test at Holm's first level: what is found there is found at all.
+                # One side of the test at Holm's first level: what fails there fails the whole test.
                 found = limits.detectable(one.reports, one.claimed[1], level, power=POWER)
                 yield dataclasses.replace(one, detectable=found)
             else:

@@ -33,7 +33,7 @@ Tell = Callable[[int], None]
 
 # Fewer reports than this cannot refute anything worth the name.
 _FEWEST = 100
-# The order of the inputs is an array of bytes, one for each report: at most so many are asked for.
+# The order of the inputs is an array of bytes, one for each report: the most that are asked for.
 _MOST_ASKED = 10**9
 _MOST_INPUTS = 32
 # Inputs of small finite domains are all audited; of others the worst pair and one more.
@@ -170,7 +170,7 @@ def declared(plan: AuditPlan) -> Randomizer:
 
 
 def order_of(inputs: int, reports: int, seed: int) -> Labels:
-    """Places 0 .. inputs-1, each of them so many times, in an order of its own for each seed."""
+    """Places 0 .. inputs-1, each of them this many times, in an order that the seed decides."""
     every = np.repeat(np.arange(inputs, dtype=np.uint8), reports)
     np.random.Generator(np.random.Philox(seed)).shuffle(every)
     return every

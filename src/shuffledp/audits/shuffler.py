@@ -33,7 +33,7 @@ Places = npt.NDArray[np.int64]
 MIXING, MESSAGES = "mixing", "messages"
 # Blocks of a batch of which it is counted how many of the first ones stay first.
 _SCALES = (2, 4, 16)
-# Where a message leaves, in so many equal parts of a batch.
+# Equal parts of a batch, for where a message leaves.
 BINS = 8
 # What has probability 0.
 LOST, FOREIGN = "messages that did not leave", "messages that did not come in with the batch"
@@ -59,7 +59,7 @@ class ShufflerPlan(Plain, Described):
     batches : int
         How many, 2 to 1e5.
     shards : int
-        Messages arrive in so many equal groups, one after the other.
+        Number of equal groups in which messages arrive, one after the other.
     minimum : int, optional
         The minimum batch: one message fewer has to leave nothing.
     alpha : float
@@ -95,7 +95,7 @@ class ShufflerPlan(Plain, Described):
 
     @property
     def drawn(self) -> dict[str, tuple[int, int, int]]:
-        """Counts of a batch that are hypergeometric: of n so many are marked, and so many drawn."""
+        """Hypergeometric counts of a batch: messages, those marked among them, and those drawn."""
         n, d, found = self.messages, self.dummies, {}
         for scale in sorted({*_SCALES, self.shards} - {1}):
             if 2 * scale <= n:

@@ -68,7 +68,7 @@ class Tally(Plain, ByContent):
 
 
 def near_and_far(first: Any, second: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Of pairs every other one as it is; of the others, partners half of all places apart.
+    """Near pairs, every other one as it is, and far ones with partners half of all places apart.
 
     No report is in two pairs, so under (I) all are independent, and a pair that is near agrees
     with the same probability as one that is far and has the same two inputs.
@@ -81,7 +81,7 @@ def near_and_far(first: Any, second: Any) -> tuple[tuple[Any, Any], tuple[Any, A
 
 @dataclass(frozen=True)
 class _Call:
-    """Of one call: inputs, cells and, where they are compared to the last bit, reports."""
+    """One call: its inputs, cells and, if they are compared to the last bit, reports."""
 
     index: Labels
     labels: Labels

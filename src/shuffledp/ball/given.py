@@ -219,7 +219,7 @@ class _Maker:
         return mass.nonnegative_part(), value, _slope(around, at, a.union(b))
 
     def _series(self, x: arb, y: arb, terms: int) -> arb_series:
-        """The density around or on y, to so many terms."""
+        """The density around or on y, to this many terms."""
         found = self._density(arb_series([y, 1], prec=terms), x)
         if not isinstance(found, arb_series):
             found = arb_series([arb(found)], prec=terms)

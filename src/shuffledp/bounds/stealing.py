@@ -91,7 +91,7 @@ def check_question(n: int, epsilon: float, *, fewest: int = 2) -> None:
 
 
 def _shared(numbers: Sequence[Numbers]) -> Numbers | None:
-    """Free numbers common to so many cases that bounding these together pays; else None."""
+    """Free numbers common to enough cases for bounding these together to pay; else None."""
     counts: dict[int, int] = {}
     for free in numbers:
         counts[id(free)] = counts.get(id(free), 0) + 1

@@ -265,7 +265,7 @@ def _of_shifts(mechanism: Definition, found: Others, pair: Pair, log_least: floa
     top = pair[1]
     # The limit applies to bounded ratios, that is two-sided geometric noise.
     if not found.unbounded and top > _MOST_SPANNING:
-        raise NotCertified("label-stealing of discrete noise on so many integers is not recomputed")
+        raise NotCertified("label-stealing: discrete noise on too many integers")
     inputs, cut = tuple(range(top + 1)), max(log_least - _DEEPER, _LEAST_CUT)
     law = mechanism.cut_law(inputs, cut)
     gone = [p for one in law if one.beyond for p in one.probability]

@@ -72,7 +72,7 @@ class Checks(Shown, list[Check]):
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """Of each check."""
+        """The verdict of each check."""
         return [check.verdict for check in self]
 
     def records(self) -> list[Record]:

@@ -30,10 +30,10 @@ _MOST_PAIRS = 4096
 # is undecided, as proposals may differ between versions and machines.
 _NEAR = 1e-3
 # How far from the certified log delta an estimate in plain floats may be, for deltas of order 1; it
-# grows with log delta, of which estimates have so many digits. Measured for deltas from 1e-2 to
-# 1e-9: at most 0.0008 for laws of classes of outputs, at most 0.005 for Laplace noise, and 0.4 for
-# Gaussian noise of few users, whose largest gains are cut in an estimate. Sums of few gains are
-# estimated roughly: off by 0.033 for 40 users.
+# grows with log delta, because estimates have a fixed number of digits. Measured for deltas from
+# 1e-2 to 1e-9: at most 0.0008 for laws of classes of outputs, at most 0.005 for Laplace noise, and
+# 0.4 for Gaussian noise of few users, whose largest gains are cut in an estimate. Sums of few gains
+# are estimated roughly: off by 0.033 for 40 users.
 _APART, _APART_OF_CELLS, _GROWTH, _OF_FEW = 0.01, 1.0, 0.1, 2.0
 # Just below the local guarantee delta falls to 0, and gains are of the size of rounding errors.
 _EDGE = 1e-3
@@ -88,7 +88,7 @@ def _compared(claim: Claim, again: Claim) -> tuple[Verdict, str]:
 
 
 def _log_of(claim: Claim, *, weaker: bool = False) -> float:
-    """Of a delta its logarithm; number and logarithm are both claimed: the stronger of the two."""
+    """The logarithm of a delta; number and logarithm are claimed, and the stronger one counts."""
     value = float(claim.value or 0.0)
     if claim.log is None or value < sys.float_info.min:
         return -math.inf if claim.log is None else claim.log
@@ -130,7 +130,7 @@ def shown(claim: Claim) -> str:
 
 
 def estimate_check(answer: Answer) -> Check | None:
-    """That estimates in plain floats, another method, are near the ends that were computed again.
+    """Check that estimates in plain floats, another method, are near the recomputed ends.
 
     None where there is no estimate: of sums, crowds, several users, declared shufflers, and ends
     that are no delta's.
@@ -194,7 +194,7 @@ def _estimated(setting: Setting, bound: Bound, end: Literal["upper", "lower"]) -
 
 
 def guarantee_check(setting: Setting, eps0: float | None, where: str) -> Check:
-    """That no two neighbours' reports differ by more, or that none is left out where there is one.
+    """Check that no two neighbours' reports differ by more, and that no guarantee is left out.
 
     Parameters
     ----------

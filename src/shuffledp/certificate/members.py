@@ -134,7 +134,7 @@ class Members:
 
     @property
     def worst(self) -> Ends:
-        """Of these the ones with the largest upper end."""
+        """The released ends with the largest upper end."""
         return max(self.released, key=lambda ends: ends.height)
 
     @property
@@ -144,7 +144,7 @@ class Members:
 
     @property
     def of_group(self) -> str:
-        """Of which group they are, where there are groups, in words that follow others."""
+        """The group, as words that follow others; empty without groups."""
         return f" of group {self.group}" if self.certificate.crowd else ""
 
     @property

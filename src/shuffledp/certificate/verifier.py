@@ -177,7 +177,7 @@ def _both_ends(setting: Setting, claims: Sequence[Claim], again: Sequence[Claim]
 
 
 def _source_checks(certificate: Certificate, path: str | Path) -> Iterator[Check]:
-    """That the certificate is of a deployment file, and says what that says."""
+    """Check that the certificate is of a deployment file, and says what that says."""
     source, release = certificate.deployment, certificate.release
     file = load(path, sums=True, widened=True, groups=True)
     same = file.sha256 == source.sha256
@@ -196,7 +196,7 @@ def _source_checks(certificate: Certificate, path: str | Path) -> Iterator[Check
 
 
 def _release_checks(certificate: Certificate, table_hash: str | None) -> Iterator[Check]:
-    """Of a run: the users it saw are those accounted for, and the table is the one it wrote."""
+    """Check that a run saw the users accounted for, and that the table is the one it wrote."""
     release, content = certificate.release, certificate.deployment.content
     if release is not None:
         words = "the users of the run are those accounted for, others left out where it is said"

@@ -91,7 +91,7 @@ def account(
       trust = "all"            # or "published"
       rounds = 1               # in which every user takes part
 
-    `changed = 3` before the tables protects so many users at once, or one person's reports.
+    `changed = 3` before the tables protects 3 users at once, or one person's reports.
 
     Warnings go to stderr, each with a name that --no-warn switches off.
 

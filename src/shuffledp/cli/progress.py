@@ -17,7 +17,7 @@ from shuffledp.values.characters import visible
 
 # Seconds after which a line is due: what takes longer than a second is not silent.
 _DUE = (1.0, *(5.0 * k for k in range(1, 12)))
-# Then every so many seconds: an hour's log has 130 lines.
+# Seconds between later lines: an hour's log has 130 of them.
 _EVERY = 30.0
 
 

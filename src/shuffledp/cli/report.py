@@ -40,7 +40,7 @@ def print_written(paths: Sequence[Path]) -> None:
 
 
 def print_checks(file: str, checks: Any, *, verbose: bool) -> None:
-    """A line for the exit status; claims that do not hold, and all of them if it is wanted."""
+    """A headline, and the claims that do not hold, or all claims on request."""
     click.echo(f"{visible(file)}: {checks.headline()}")
     scenario = None
     for check in checks:

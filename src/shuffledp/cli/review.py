@@ -106,7 +106,7 @@ def audit_text(path: str, saved: Any) -> str:
 
 
 def sha256(text: str) -> str:
-    """Of the file that the text is written as."""
+    """The hash of the file that the text is written as."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -128,7 +128,7 @@ def run(
       [[data.columns]]                 # joint: one table for each part, in order
       ranges = [[0, 10], [10, 100]]    # hierarchy: low <= value < high
       moments = 4                      # additive noise: moments and variance
-      top = 10                         # only so many estimates, the largest
+      top = 10                         # only the ten largest estimates
       simplex = true                   # post-process: nearest probabilities
       csv = { delimiter = ";", encoding = "latin-1", header = false }
       hashed = true                    # an open domain of text, and

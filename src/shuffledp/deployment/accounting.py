@@ -71,7 +71,7 @@ class Account:
 
     @property
     def eps0(self) -> tuple[float, ...]:
-        """Of each group's mechanism: what one user's report gives away alone, in nats."""
+        """What one user's report gives away alone, in nats, for each group's mechanism."""
         first = {one.setting.group: one.setting for one in reversed(self.one_round)}
         return tuple(first[group].eps0 for group in sorted(first))
 
@@ -81,7 +81,7 @@ class Account:
         return [one for one in self.answers if one.setting.rounds == 1]
 
     def named(self, situation: str, *, rounds: int = 1) -> Answer | None:
-        """The situation of this name after so many rounds, if the deployment has it."""
+        """The situation of this name after this many rounds, if the deployment has it."""
         asked = (situation, rounds)
         found = (a for a in self.answers if (a.setting.situation, a.setting.rounds) == asked)
         return next(found, None)

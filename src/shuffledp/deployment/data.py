@@ -98,12 +98,12 @@ class Data(_Column):
         description="for the mechanism hierarchy: pairs low, high; low <= value < high",
     )
     moments: int | None = Field(
-        default=None, ge=1, le=8, description="for additive noise: estimate so many moments"
+        default=None, ge=1, le=8, description="for additive noise: number of moments to estimate"
     )
     simplex: bool = Field(
         default=False, description="post-process frequencies to the nearest probabilities"
     )
-    top: Count | None = Field(default=None, description="only so many estimates, the largest")
+    top: Count | None = Field(default=None, description="number of estimates to show, the largest")
     csv: Csv | None = Field(default=None, description="how CSV is written: a table")
 
     def check_sums(self, name: str) -> None:

@@ -116,7 +116,7 @@ def parse(table: Mapping[str, Any], *, where: str) -> Deployment:
 
 
 def with_users(deployment: Deployment, users: int) -> Deployment:
-    """The deployment where so many reports arrived: what a run accounts for.
+    """The deployment if this many reports arrived: what a run accounts for.
 
     Raises
     ------

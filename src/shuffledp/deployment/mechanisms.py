@@ -48,7 +48,7 @@ def size_of(mechanism: Any) -> int | None:
 
 
 def domain_fault(randomizer: Mapping[str, Any], count: int) -> str:
-    """What was wanted, where a domain of so many items does not fit the mechanism; else empty."""
+    """What was wanted, if a domain of this size does not fit the mechanism; else empty."""
     size = size_of(source_from_dict(randomizer))
     if size == count:
         return ""

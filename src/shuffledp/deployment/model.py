@@ -345,7 +345,7 @@ class Deployment(Table):
 
     @model_serializer(mode="wrap")
     def _without_messages(self, handler: Any) -> dict[str, Any]:
-        """Of messages nothing is said: certificates say what they said before."""
+        """Leave out the fields of the view "messages": certificates do not have them."""
         found = handler(self)
         if self.group:
             return {key: found[key] for key in _OF_CROWD}
@@ -397,8 +397,8 @@ class Deployment(Table):
         for batch in self.population.batches:
             if self.honest(batch) < self.changed:
                 raise ParameterError(
-                    f"changed = {self.changed:,}: wanted at least so many honest messages in every "
-                    f"shard of a batch of {batch:,}"
+                    f"changed = {self.changed:,}: wanted at least that many honest messages in "
+                    f"every shard of a batch of {batch:,}"
                 )
         return self
 
@@ -415,13 +415,13 @@ class Deployment(Table):
             raise ParameterError(f"shuffler.{error}") from None
 
     def honest(self, batch: int) -> int:
-        """Those of them that are honest; the colluding ones are rounded up."""
+        """The number of honest messages; the colluding ones are rounded up."""
         return self.population.honest(self.shard(batch))
 
     def sums(
         self, n: int, *, rounds: int = 1, failed: bool = False, rtol: float | None = None
     ) -> Sums:
-        """Sums of n honest reports in so many rounds; without noise where the aggregator fails.
+        """Sums of n honest reports in this many rounds; without noise where the aggregator fails.
 
         Raises
         ------

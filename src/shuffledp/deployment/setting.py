@@ -127,7 +127,7 @@ class Setting:
 
     @cached_property
     def account(self) -> Account:
-        """That of the file's own trust and width."""
+        """The account with the file's own trust and width."""
         return self.accounted()
 
     @property
@@ -169,7 +169,7 @@ class Setting:
         if self.protocol:
             return "all messages of one user in one run of the protocol"
         if changed > 1:
-            return f"one report each of up to {changed:,} users, or so many of one person"
+            return f"one report each of up to {changed:,} users, or that many of one person"
         if rounds == 1:
             return _ONE_REPORT
         return f"one user's reports in all {rounds:,} rounds; claims of one round: one report"

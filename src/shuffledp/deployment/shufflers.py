@@ -32,9 +32,7 @@ class ShufflerTable(Table):
     distance: Annotated[float, BeforeValidator(_distance)] = Field(
         default=0.0, description="total variation of the order from a uniform one, in [0, 0.5)"
     )
-    shards: Count = Field(
-        default=1, description="each user is in one of so many, shuffled on its own"
-    )
+    shards: Count = Field(default=1, description="number of shards, each shuffled on its own")
     assignment: Annotated[Literal["public", "secret"], one_of("public", "secret")] = Field(
         default="public", description="whether the analyst knows who is in which shard"
     )
@@ -47,7 +45,7 @@ class ShufflerTable(Table):
 
     @model_validator(mode="after")
     def _all_orders(self) -> ShufflerTable:
-        """Of all shards together the orders have to be nearer to uniform ones than 1/2."""
+        """Refuse orders of all shards that are together 1/2 or more from uniform ones."""
         apart = Shuffler(**self.model_dump()).apart
         if apart and Fraction(self.distance) * self.shards >= Fraction(1, 2):
             wanted = f"less than 0.5 for all {self.shards:,} shards together"

@@ -58,7 +58,7 @@ def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...], *, fine: bool = 
         The victim's two values, and the others' value where that is the reference: else it is the
         blanket, and of reports made of parts the blankets of these.
     fine : bool
-        Whether noise has so many cells that sums over their means are integrals to a millionth.
+        Whether noise has enough cells for sums over their means to be integrals to a millionth.
     """
     parts = randomizer.parts()
     if parts is None:
@@ -159,7 +159,7 @@ def _mixture(parts: Sequence[Cells], weights: Sequence[Fraction]) -> Cells:
 
 
 def fewer(cells: Sequence[Cell], most: int) -> list[Cell]:
-    """Neighbours by their ratio of P to Q joined, to about so many."""
+    """At most about ``most`` cells: those with neighbouring ratios of P to Q are joined."""
     if len(cells) <= most:
         return list(cells)
     rows = np.array([[float(c.mass), float(c.p), float(c.q)] for c in cells])
@@ -206,7 +206,7 @@ def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: 
 
 
 def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int) -> Pair:
-    """Of two inputs against the blanket, of three against the law under the third."""
+    """Laws of two inputs against the blanket, or, with a third input, against its law."""
     classes = _class_pair(randomizer, inputs, n)
     if classes is not None:
         return classes

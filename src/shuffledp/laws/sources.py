@@ -230,7 +230,7 @@ def numbers(ratio: VariationRatio) -> dict[str, Any]:
 
 
 def lower_theorem(source: Source) -> Theorem:
-    """That of the randomizer, the protocol, or the member of the family that is tried."""
+    """The theorem of a lower end: of the randomizer, the protocol, or a member of the family."""
     if isinstance(source, MultiMessage):
         return theorems.MESSAGE_DATASET
     if isinstance(source, RatioFamily):

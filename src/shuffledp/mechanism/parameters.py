@@ -5,7 +5,7 @@
 (A rule with a function that uses names of its module is given a name of its own, outside the class:
 in the class annotations are texts, which are evaluated where these names are not known.)
 
-Whoever makes, reads, lists or describes a mechanism reads them off the class by ``parameters_of``:
+``parameters_of`` reads them off the class, for all who make, read, list or describe a mechanism:
 the constructor, files and their schema, the options of the command line, the planner.
 """
 
@@ -119,7 +119,7 @@ def or_none(rule: Rule) -> Rule:
 
 
 def follows(rule: Rule, default: Callable[[Any], float]) -> Rule:
-    """As ``rule`` has it; where it is not given, it follows from parameters declared before.
+    """As ``rule`` has it; without a value it follows from parameters declared before.
 
     Of a type that tells whether it was given.
     """

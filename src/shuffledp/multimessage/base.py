@@ -117,7 +117,7 @@ class MultiMessage(Mechanism):
 
     @property
     def _supported(self) -> tuple[Fraction, ...]:
-        """That a message supports an item: q*, p* and b, of a blanket message."""
+        """Probabilities q*, p* and b, of a blanket message, that a message supports an item."""
         first, second, blanket = map(sum, zip(*self._rows()[: self.supporting], strict=True))
         return (*sorted((Fraction(first), Fraction(second))), Fraction(blanket))
 
@@ -134,7 +134,7 @@ class MultiMessage(Mechanism):
         return Step(float(b), float(1 - b))
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
-        """Of a message under inputs 0 and 1, two values of the victim, and 2, a blanket message.
+        """The law of a message under inputs 0 and 1 (of the victim) and 2 (a blanket message).
 
         With T blanket messages that may be sent, each with probability g, an upper end is the exact
         loss of one data message among T + 1 draws from the law of input 2, where "not sent" is an
@@ -290,7 +290,7 @@ class MultiMessage(Mechanism):
         return float(self._variance(f, self.blankets * (self.rate_word / UNIT)))
 
     def _variance(self, share: Any, blankets: float) -> Any:
-        """Of one user's part of an estimate, with so many blanket messages a user."""
+        """Variance of one user's part of an estimate, with this many blanket messages a user."""
         rates, step = self.support, self.blanket_step
         data = share * rates.own * rates.own_miss + (1.0 - share) * rates.other * rates.other_miss
         return (blankets * step.up * step.stay + data) / rates.gap**2

@@ -29,7 +29,7 @@ from shuffledp.page.form import Question, question
 _DIGITS = 8
 # Bytes of memory: a request needs some hundred megabytes, and one that wants more is refused.
 _MOST_BYTES = 6 << 30
-# A curve reaches this factor below and above n, and has at most so many points.
+# A curve reaches this factor below and above n, and has at most this many points.
 _REACH, MOST_POINTS = 100.0, 61
 # Reports of sums up to which a curve is drawn: a number takes a second or two there.
 _MOST_SUMMED = 20_000
@@ -60,7 +60,7 @@ def curve(fields: Fields) -> dict[str, Any]:
     ask = question(form)
     n = _check.count("n", ask.n)
     low = max(1, math.floor(n / _REACH))
-    # Of bits all data sets are searched for up to so many reports.
+    # The largest number of one-bit reports for which all data sets are searched.
     most = max(n, _MOST_SUMMED) if ask.asked.view == "sums" else _check.LARGEST_COUNT
     high = min(most, max(low + 1, math.ceil(n * _REACH)))
     ends = Ends(low, high, count)

@@ -16,7 +16,8 @@ from shuffledp.planner.solve import Asked, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
 from shuffledp.values.work import Report, silent
 
-# What is this many times worse than the best, however little its noise, is not solved for.
+# A mechanism is not solved for if its least error, with however little noise, is this many times
+# that of the best.
 _FAR = 10.0
 
 
@@ -119,7 +120,7 @@ def _ranked(
 ) -> tuple[tuple[Row, ...], tuple[tuple[str, str], ...]]:
     """Rows by error; and what is left out, and why.
 
-    ``far``: what is so many times worse than the best, however little its noise, is not solved for.
+    ``far``: a mechanism whose least error is this many times the best one is not solved for.
     """
     rows, left_out, starts = list[Row](), list[tuple[str, str]](), dict[str, float]()
     # None of an option's values has an error below that with the least noise.

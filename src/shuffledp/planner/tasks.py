@@ -130,7 +130,7 @@ class Frequencies(Task):
 
     name: ClassVar[str] = "frequencies"
     values: int = field(metadata=_said("How many values there are."))
-    items: int | None = field(default=None, metadata=_said("Values of one user: a set of so many."))
+    items: int | None = field(default=None, metadata=_said("Size of the set that each user holds."))
 
     def __post_init__(self) -> None:
         _check.count("values", self.values, low=2, high=_check.LARGEST_DOMAIN)
@@ -269,7 +269,7 @@ class Ranges(Task):
             yield Option(f"no tree, {base}", "eps0", _tree(d, d, base))
 
     def error(self, source: Source, n: int) -> float:
-        """Of a value, two halves and two pieces, values uniform, as many users at every level."""
+        """Error of a value: two halves, two pieces, uniform values, equal levels."""
         if not isinstance(source, Hierarchy):
             raise rejected("source", source.name, "a tree")
         levels = len(source.randomizers)
@@ -302,7 +302,7 @@ class HeavyHitters(Task):
     """The most frequent of 2^bits values, too many to list."""
 
     name: ClassVar[str] = "heavy-hitters"
-    bits: int = field(metadata=_said("Values are numbers of so many bits."))
+    bits: int = field(metadata=_said("Bits of a value."))
 
     def __post_init__(self) -> None:
         _check.count("bits", self.bits, low=2, high=29)
@@ -314,7 +314,7 @@ class HeavyHitters(Task):
 
     @property
     def error_label(self) -> str:
-        """Of a value that was found."""
+        """The error of a value that was found."""
         return "standard error of a rare value's frequency"
 
     def options(self) -> Iterator[Option]:
@@ -383,7 +383,7 @@ def candidates(values: int, items: int | None = None) -> Iterator[tuple[str, Any
 
 
 def prefix_lengths(bits: int, groups: int) -> tuple[int, ...]:
-    """Prefix lengths of a tree with so many groups, as ``protocol.PrefixTree`` has them."""
+    """Prefix lengths of a tree with this many groups, as ``protocol.PrefixTree`` has them."""
     first = min(_FIRST_BITS, bits, bits - groups + 1)
     return tuple(int(x) for x in np.linspace(first, bits, groups).round())
 

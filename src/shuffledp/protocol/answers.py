@@ -15,7 +15,7 @@ import numpy.typing as npt
 from shuffledp.statistics.estimates import Law, limits, two_sided
 
 Floats = npt.NDArray[np.floating[Any]]
-# Below so many counts a Poisson law has a skewness above 1/sqrt(20) = 0.22: a normal interval of
+# Below this many counts a Poisson law has a skewness above 1/sqrt(20) = 0.22: a normal interval of
 # 95 % then misses to one side twice as often as to the other.
 FEW_COUNTS = 20.0
 # Significant digits of the table, more where an error would be lost in them; those of a float.
@@ -196,7 +196,7 @@ def digits_of(row: Row, *, least: int) -> int:
     row : Row
         Means of large numbers (years, times of day in seconds) have small errors.
     least : int
-        At least so many; at most those of a float.
+        The least number of digits; a float has at most 17.
     """
     largest = max(abs(row.low_all), abs(row.high_all))
     if not (row.noise_error > 0.0 and 0.0 < largest < math.inf):

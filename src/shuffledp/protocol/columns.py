@@ -52,7 +52,7 @@ class Encoded:
 
     @property
     def inputs(self) -> np.ndarray:
-        """Those of the rows that have one: for ``Randomizer.randomize``."""
+        """Inputs of the rows that have one, for ``Randomizer.randomize``."""
         return self.values[self.kept]
 
 
@@ -73,15 +73,15 @@ class Column:
         domain read off the data would tell who is in them. None where the column holds the numbers
         0 .. k-1 themselves, or real numbers.
     nulls : {"refuse", "drop", "category"}
-        Missing values: an error, left out (then n is smaller, and who has a value is not protected:
-        n is public), or an item of their own after the domain.
+        Missing values: an error, left out (then n, which is public, is smaller, and whether a user
+        has a value is not protected), or an item of their own after the domain.
     outside : {"refuse", "drop", "category", "clip"}
         Values outside the domain: the same; "clip" moves real numbers to the nearer end.
     hashed : bool
         An open domain: text that nobody listed. The input is a public hash of it, ``hash_of``, to
         the mechanism's items; the collector estimates whatever text it asks for.
     alphabet, length : str and int, optional
-        An open domain too: text of so many letters of the alphabet, for the mechanism of a
+        An open domain too: text of this many letters of the alphabet, for the mechanism of a
         ``PrefixTree``, which finds the most frequent ones. Other text counts as outside.
     show_values : bool
         Name the first value that is refused in the error. Messages end up in logs: by default they

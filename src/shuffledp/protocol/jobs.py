@@ -175,7 +175,7 @@ class Job:
 
 
 def in_blocks(arrays: Iterator[pa.Array], rows: int = BLOCK_ROWS) -> Iterator[pa.Array]:
-    """Re-cut a stream of arrays into blocks of exactly so many rows, the last one shorter."""
+    """Re-cut a stream of arrays into blocks of exactly this many rows, the last one shorter."""
     held: list[pa.Array] = []
     count = 0
     for array in arrays:

@@ -72,7 +72,7 @@ class Question(ABC):
 
     @abstractmethod
     def answer(self, sums: Aggregate, users: int) -> Answer:
-        """Estimates from the sums over the reports of so many users."""
+        """Estimates from the sums over the reports of this many users."""
 
     @abstractmethod
     def truth(self, values: np.ndarray) -> Floats:

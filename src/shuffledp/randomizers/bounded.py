@@ -110,11 +110,11 @@ class ClampedLaplace(_BoundedLaplace):
     summary: ClassVar[str] = "Laplace noise, reports clamped to an interval"
 
     def added_noise(self) -> Noise:
-        """That of Laplace: what is clamped is a sufficient statistic, as ratios do not change."""
+        """The noise of Laplace: a clamped report is a sufficient statistic of it."""
         return self._laplace.added_noise()
 
     def others(self) -> Others:
-        """Those of Laplace, whose reports these are, processed further."""
+        """The triples of Laplace, whose reports these are, processed further."""
         return self._laplace.others()
 
     def variance(self, frequency: float = 0.0) -> float:
@@ -412,7 +412,7 @@ class MetricLaplace(Metric, IntervalNoise):
     # ------------------------------------------------------------------------------- its law
 
     def line(self, inputs: Sequence[Input]) -> Line | None:
-        """That of Laplace's own for values; None of the envelope."""
+        """The line of Laplace's own for values; None for the envelope."""
         values = not any(isinstance(x, tuple) for x in inputs)
         return self._laplace.line(inputs) if values else None
 
@@ -441,5 +441,5 @@ class MetricLaplace(Metric, IntervalNoise):
 
     @property
     def noise(self) -> Noise:
-        """That of Laplace."""
+        """The noise of Laplace."""
         return self._laplace.noise

@@ -31,11 +31,11 @@ from shuffledp.values.work import Beside
 
 _ROW_SLACK = 1e-9
 LARGEST_ROWS = 1000
-# Ratios of smaller entries than that are no local guarantee.
+# Ratios of entries below this give no local guarantee.
 _SMALLEST_ENTRY = 1e-300
 _LARGEST_ENTRIES = 4_000_000
-# Label stealing looks at so many inputs one by one, 132 ordered pairs, in seconds; and at so many,
-# 4,032 pairs, where every input gives every output: nearly all pairs are excluded together then.
+# Most inputs for label stealing: 12 (132 ordered pairs) take seconds; 64 (4,032 pairs) if every
+# input gives every output, because nearly all pairs are then excluded together.
 _MOST_INPUTS, _MOST_TOGETHER = 12, 64
 # Rows closer to being linearly dependent than this: frequencies would lose half their digits.
 _LEAST_SINGULAR = 1e-8
@@ -190,7 +190,7 @@ class Channel(Randomizer):
         return all_listed(self.items, everywhere=all(x > 0.0 for row in self.matrix for x in row))
 
     def one_bit(self) -> Bits | None:
-        """Of two outputs that are used: the rows with the least and the largest share of a 1."""
+        """The rows with the least and the largest share of a 1, if two outputs are used."""
         used = [y for y in range(len(self.matrix[0])) if any(row[y] > 0.0 for row in self.matrix)]
         if len(used) != 2:
             return None
@@ -212,10 +212,10 @@ class Channel(Randomizer):
         return Matrix(len(rows), len(rows[0]), lambda: [[arb(x) for x in row] for row in rows])
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """Those (x0, x1, x2), x0 < x1, of which the integral of (R_x0 - R_x1)^2/R_x2 is largest.
+        """The (x0, x1, x2), x0 < x1, with the largest integrals of (R_x0 - R_x1)^2/R_x2.
 
-        It decides among many users: delta is the larger the larger it is. One triple more has the
-        largest ratio of R_x0 and R_x1 to R_x2 at an output: a rare output decides among few.
+        Among many users delta grows with this integral. One more triple has the largest ratio of
+        R_x0 and R_x1 to R_x2 at an output: among few users a rare output decides.
         """
         rows = self.probabilities
         first, second = np.triu_indices(len(rows), k=1)
@@ -301,7 +301,7 @@ class Channel(Randomizer):
 
 
 def all_listed(inputs: int, *, everywhere: bool) -> Others | None:
-    """All ordered pairs of so many inputs, and all inputs of the others; None where too many.
+    """All ordered pairs of this many inputs, with all inputs of the others; None if too many.
 
     ``everywhere``: every input gives every output.
     """
@@ -335,7 +335,7 @@ def _classes(channel: Channel) -> Callable[[tuple[int, ...]], list[tuple[Fractio
 
 
 def _estimator(channel: Channel) -> Array:
-    """W, shape (inputs, outputs): W[v, y] is what output y says for the frequency of v."""
+    """W, shape (inputs, outputs): W[v, y] is the weight of output y in the frequency of v."""
     rows = channel.probabilities
     root = np.sqrt(rows.mean(axis=0))
     used = root > 0.0

@@ -125,7 +125,7 @@ class Density(OnInterval, listed=False):
         return self.inputs.index(value)
 
     def table(self, bits: int) -> Table:
-        """Cells of the outputs at a precision of so many bits or more."""
+        """Cells of the outputs at a precision of at least this many bits."""
         precision = max(_BITS, -(-bits // 64) * 64)
 
         def made() -> Table:

@@ -174,8 +174,8 @@ class OUE(_Unary):
         return 1 / (arb(self.eps0).exp() + 1), arb(0.5)
 
 
-# Items whose hash values are tabulated together, 2^8 of them, for so many users: with values of a
-# byte the table is 2 MB, which a core's cache holds.
+# Hash values are tabulated for 2^_TABLE items and _USERS users at a time: with values of a byte the
+# table is 2 MB, which a core's cache holds.
 _TABLE = 8
 _USERS = 1 << 13
 
@@ -292,7 +292,7 @@ class LocalHash(AlikeItems, UniformOrOwn):
         return independent_hits(len(inputs), arb(1) / self.l, arb(self.l))
 
     def hit_by_all(self) -> arb:
-        """Of the l^domain functions and l values l are constant and sent as they are."""
+        """l of the l^domain functions and l values: they are constant and sent as they are."""
         return self.l * (arb(1) / self.l) ** self.domain
 
 

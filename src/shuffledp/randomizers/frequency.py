@@ -345,7 +345,7 @@ _Share = TypeVar("_Share", arb, Fraction)
 def independent_hits(
     inputs: int, chance: _Share, outputs: _Share
 ) -> dict[tuple[bool, ...], _Share]:
-    """Outputs that hit so many inputs independently, each with this probability."""
+    """Outputs that hit each of the inputs independently, with this probability."""
     return {
         hits: math.prod((chance if hit else 1 - chance for hit in hits), start=outputs)
         for hits in itertools.product((False, True), repeat=inputs)

@@ -74,7 +74,7 @@ class InBlocks(ByContent):
 
     @property
     def _same(self) -> Step:
-        """Of a user with another item of the block."""
+        """The step of a user with another item of the block."""
         half = 0.5 * (self.own.up + self.own.down)
         return Step(half, self.own.stay, half)
 
@@ -161,7 +161,7 @@ class HadamardResponse(HitOrMiss, UniformOrOwn):
         return counts
 
     def hit_by_all(self) -> int:
-        """Of one block column 0; of several blocks every column is missed by some input.
+        """Column 0 with one block; with several blocks some input misses every column.
 
         Rows 1, 2, 4, .. are all in use, and a column that they all hit has no bit set.
         """
@@ -236,7 +236,7 @@ class HadamardResponse(HitOrMiss, UniformOrOwn):
         return FrequencyEstimate(frequencies, errors, n, law)
 
     def _law(self, sums: np.ndarray, n: int) -> Counts | InBlocks | None:
-        """Of even less odd reports: exact with one block or a block for each item.
+        """The law of even less odd reports: exact with one block or a block for each item.
 
         Else it depends on how many users have an item of the same block, which the law takes from
         the reports. With many counts a normal law does as well: the noise is symmetric.

@@ -310,7 +310,7 @@ class Hierarchy(Mixture):
         return np.array([r.variance() / k for r, k in zip(self.randomizers, counts, strict=True)])
 
     def variance(self, frequency: float = 0.0) -> float:
-        """Of one value by its own level alone, the draw included; ``range_variance`` for more."""
+        """Variance of one value by its own level alone; see ``range_variance`` for ranges."""
         return self.variances(frequency)[-1]
 
 

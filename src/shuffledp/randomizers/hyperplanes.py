@@ -160,7 +160,7 @@ def _low_digits(q: int, m: int, count: int) -> int:
 
 
 def _of_head(reports: Blocks, q: int, head: Integers, r: int) -> Integers:
-    """Of all items with these high digits, by their r low ones."""
+    """Counts of all items with these high digits, by their r low ones."""
     high = head.shape[1]
     places = q ** np.arange(r, -1, -1)
     table = np.zeros(q ** (r + 1) if r else 1)

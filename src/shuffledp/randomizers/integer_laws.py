@@ -25,7 +25,7 @@ _LEAST_RATE = 2.0**-52
 _FARTHEST = 691.0
 # Relative error of a tail of 2^-64 or more: exponents up to 46, and sums of a million numbers.
 _TABLE_ERROR = 2.0**-32
-# Masses of discrete Gaussian noise are added up to so many deviations: beyond are e^-840.
+# Masses of discrete Gaussian noise are added up to this many deviations: beyond are e^-840.
 _DEVIATIONS = 41.0
 # Bits beyond the working precision: two million steps of a recurrence lose 42.
 _MORE = 48

@@ -176,7 +176,7 @@ class DiscreteLaplace(LatticeNoise):
 
     @property
     def noise(self) -> IntegerNoise:
-        """Of scale top/eps0."""
+        """Discrete Laplace noise of scale top/eps0."""
         return laplace_noise(self.top / arb(self.eps0), self.top)
 
     def others(self) -> Others:
@@ -280,7 +280,7 @@ class DiscreteGaussian(LatticeNoise):
 
     @property
     def noise(self) -> IntegerNoise:
-        """Of this sigma."""
+        """Discrete Gaussian noise of this sigma."""
         return gaussian_noise(self.sigma, self.top)
 
     def others(self) -> Others | None:

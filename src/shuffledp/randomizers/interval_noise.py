@@ -84,7 +84,7 @@ class Laplace(IntervalNoise):
         return real_values(values, self.low, self.high, end_points=self.binary)
 
     def added_noise(self) -> Noise:
-        """Of scale (high - low)/eps0."""
+        """Laplace noise of scale (high - low)/eps0."""
         low, high, eps0 = arb(self.low), arb(self.high), arb(self.eps0)
         scale = (high - low) / eps0
         return Noise(arb(1), scale, low, high, eps0=eps0, ends_only=self.binary)
@@ -243,7 +243,7 @@ class GeneralizedGaussian(IntervalNoise):
         return value if value <= _check.LARGEST_EPS0 else math.inf
 
     def local_renyi(self, order: float) -> float:
-        """That of the end points, which are the worst pair at every eps."""
+        """The divergence of the end points, which are the worst pair at every eps."""
         if self.shape <= 1.0:
             return super().local_renyi(order)
         above = power_renyi(self.shape, self.distance * (1.0 + 4 * U), order)

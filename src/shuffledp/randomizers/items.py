@@ -73,7 +73,7 @@ class KRR(AlikeItems, UniformOrOwn):
         return {**own, (False,) * len(inputs): self.items - len(inputs)}
 
     def one_bit(self) -> Bits | None:
-        """Of two values."""
+        """The report itself, if there are two values."""
         return bits_between(self.eps0, 0, 1) if self.items == 2 else None
 
     def output_matrix(self) -> Matrix:

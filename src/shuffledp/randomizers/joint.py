@@ -73,7 +73,7 @@ def _exact_or_not(law: Law) -> Law:
 
 
 def _part_law(part: Definition, inputs: Sequence[Any]) -> Law:
-    """Of one part; NotCertified where outputs are cut off."""
+    """The law of one part; NotCertified if outputs are cut off."""
     law = part.output_law(inputs)
     if any(c.beyond for c in law):
         raise NotCertified(f"{part.name!r}: outputs are cut off, which no part's may be")
@@ -178,7 +178,7 @@ def labels_side_by_side(
     """Labels of one of the parts in each report."""
     longest = sum(max(map(len, option), default=0) for option in options)
     if math.prod(map(len, options)) * longest > _MOST_MASSES:
-        raise NotCertified("label-stealing of so many parts side by side is not recomputed")
+        raise NotCertified("label-stealing: too many parts side by side")
     by = [rational_ball(share) for share in shares]
     for chosen in itertools.product(*options):
         parts = [_shared(law, p) for law, p in zip(chosen, by, strict=True)]
@@ -186,12 +186,12 @@ def labels_side_by_side(
 
 
 def labels_together(options: Sequence[Options], most: int) -> Iterator[list[Masses]]:
-    """Of all parts in one report: at most so many of the victim's attributes differ, and one does.
+    """Labels of all parts in one report: 1 to ``most`` of the victim's attributes differ.
 
     What balls leave open is looked at: a triple too many makes no bound smaller.
     """
     if math.prod(sum(map(len, option)) for option in options) > _MOST_MASSES:
-        raise NotCertified("label-stealing of so many parts in one report is not recomputed")
+        raise NotCertified("label-stealing: too many parts in one report")
     for chosen in itertools.product(*options):
         if sum(map(_differs, chosen)) > most or all(map(_is_one, chosen)):
             continue
@@ -203,7 +203,7 @@ def labels_together(options: Sequence[Options], most: int) -> Iterator[list[Mass
 
 
 def masses_of(law: Law) -> list[Masses]:
-    """Of a law under three inputs."""
+    """Masses of a law under three inputs."""
     return [three(one.probability) for one in law]
 
 

@@ -44,8 +44,8 @@ LABELS = (-1, -2)
 _FINER = 2.0**32
 # Below this distance, in scales, a coordinate's density is that at 0 but for 1e-11.
 _NEAR = 2.0**-20
-# Cells of the angle: so many, and as many more for so many scales between the points, up to so
-# often; a multiple of the 32 of an audit.
+# Cells of the angle: _FEWEST for every _FINE scales between the points, up to _MOST times as many;
+# a multiple of the 32 of an audit.
 _FEWEST, _FINE, _MOST = 512, 8.0, 8
 
 
@@ -221,7 +221,7 @@ class LaplaceBall(Metric, InBall):
 
 
 def total_variation(separation: arb, d: int) -> arb:
-    """Total variation of the noise around two points so many scales apart, or 1e-11 of it more.
+    """Total variation of the noise around two points this many scales apart, or 1e-11 of it more.
 
     Half-spaces tell them apart best: P(|Z_1| <= separation/2). With a = d/2 a coordinate has the
     density Gamma(a)/(2 sqrt(pi) Gamma(a + 1/2)) h(s), h(s) = s^a K_a(s)/(2^(a-1) Gamma(a)), which

@@ -140,7 +140,7 @@ class Metric(MeanRandomizer):
         return self.at(self.widest)
 
     def local_epsilon(self, delta: float) -> float:
-        """Of one report alone, for neighbours: distance/scale, rounded up."""
+        """eps of one report alone, for neighbours: distance/scale, rounded up."""
         del delta
         return min(float(self.eps0), self.apart)
 

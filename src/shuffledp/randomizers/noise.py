@@ -97,7 +97,7 @@ def to_lattice(place: Floats, points: int, source: RandomSource) -> Floats:
 
 
 def middles(cells: Floats, digits: int) -> Floats:
-    """The middle of what a report tells of the cell [j, j + 1): so many binary digits of j.
+    """The middle of what a report tells of the cell [j, j + 1): the first binary digits of j.
 
     Cell -1 - j mirrors cell j.
     """

@@ -262,7 +262,7 @@ class Parallel(Mixture):
         return max(float(part.eps0) for part in self.randomizers)
 
     def unrestricted(self) -> Parallel:
-        """Of parts without limits."""
+        """The same with parts without limits."""
         parts = tuple(part.unrestricted() for part in self.randomizers)
         return Parallel(parts, weights=self.weights)
 
@@ -278,7 +278,7 @@ class Parallel(Mixture):
         return labels_side_by_side(known, self.shares)
 
     def estimate(self, data: Reports | Aggregate) -> PartsEstimate:  # type: ignore[override]
-        """Of every attribute over ALL users: what the drawn ones say, divided by their share.
+        """Estimates of every attribute over ALL users: what the drawn ones say, by their share.
 
         Unbiased over the draw and the mechanisms' coins.
         """
@@ -418,7 +418,7 @@ class PoissonSubsample(Mixture):
         return self.randomizer.relation
 
     def unrestricted(self) -> PoissonSubsample:
-        """Of the mechanism without limits."""
+        """The same with the mechanism without limits."""
         return PoissonSubsample(self.randomizer.unrestricted(), rate=self.rate)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:

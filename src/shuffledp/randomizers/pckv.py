@@ -115,7 +115,7 @@ class PCKVGRR(UniformOrOwn):
         return share * (own - x * x) + (1.0 - share) * other
 
     def _value_variances(self) -> tuple[float, float]:
-        """Of holders at value 0, and of others: the key's probability by the gap squared."""
+        """Variances at value 0, of holders and others: the key's probability by the gap squared."""
         gain = arb(self.eps0).expm1()
         scale = self._total / (gain * gain)
         return float((gain + 2) * scale), float(2 * scale)
@@ -198,7 +198,7 @@ class PCKVGRR(UniformOrOwn):
     def output_law(self, inputs: Sequence[Any]) -> Law:
         """A symbol has the probability (1 + (E - 1) f)/Z, f the sum of P(pair becomes the symbol).
 
-        With padding who has nothing holds s dummy keys with value 0.
+        With padding a user without pairs holds s dummy keys with value 0.
         """
         check_inputs(inputs, 3)
         total = self._total

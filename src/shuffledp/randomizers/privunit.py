@@ -113,7 +113,7 @@ class PrivUnit(MeanRandomizer):
         return (1.0 - m) * (1.0 + m) / m / m
 
     def variance(self, frequency: float = 0.0) -> float:
-        """Of one coordinate, per user, in the worse of its cases: along x and across it."""
+        """Per-user variance of one coordinate, in the worse of its cases: along x and across it."""
         del frequency
         m = self.shrinkage
         along = self._second_moment()

@@ -196,7 +196,7 @@ class Wheel(UniformOrOwn):
         return self.domain if self.s == 1 else 0
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
-        """Of the envelope's inputs -1 and -2: two independent hits of probability s p.
+        """The envelope's law under its inputs -1 and -2: two independent hits of probability s p.
 
         Of disjoint sets 0, 1, 2: by whether the point is on an arc of each. On its own it is with
         probability q E/Z, q = 1 - (1 - p)^s, on the others', all independent, with probability q.

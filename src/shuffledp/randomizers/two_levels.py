@@ -128,7 +128,7 @@ class Duchi(IntervalMean):
         return mixed(self)
 
     def one_bit(self) -> Bits:
-        """Of the two ends."""
+        """The bits of the two ends."""
         return bits_between(self.eps0, self.low, self.high)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:

@@ -152,7 +152,7 @@ def refuse_rows(rows: Array, bad: npt.NDArray[np.bool_], wanted: str) -> None:
 
 
 def packed_reports(reports: ArrayLike, bits: int) -> npt.NDArray[np.uint8]:
-    """Reports of so many bits, packed by ``np.packbits``: shape (n, ceil(bits/8)), bytes."""
+    """Reports of this many bits, packed by ``np.packbits``: shape (n, ceil(bits/8)), bytes."""
     width = -(-bits // 8)
     rows = np.asarray(reports)
     if rows.ndim != 2 or rows.shape[1] != width:

@@ -95,7 +95,7 @@ _PAIR = 2
 _ALONG, _ACROSS = 192, 24
 # Deviations that cells reach: e^(-22.5^2/2) < 1e-109 is beyond, less than the least delta, 1e-100.
 _REACH = 22.5
-# Places are even within about so many deviations, and grow in proportion farther out.
+# Places are even within about this many deviations, and grow in proportion farther out.
 _EVEN = 2.0
 # Lengths across that are shorter than the usual one by more are one cell: e^(-_LEFT^2) = 1e-9, and
 # no ratio is large there.
@@ -152,17 +152,17 @@ class GaussianBall(InBall):
         return math.inf
 
     def local_epsilon(self, delta: float) -> float:
-        """That of one dimension and the diameter."""
+        """eps of one dimension and the diameter."""
         return self._diameter.local_epsilon(delta)
 
     @property
     def local_rho(self) -> float:
-        """That of one dimension and the diameter."""
+        """rho of one dimension and the diameter."""
         return self._diameter.local_rho
 
     @property
     def _diameter(self) -> Gaussian:
-        """Of two antipodal points only the coordinate along them matters."""
+        """Noise along the diameter: of two antipodal points only that coordinate matters."""
         return Gaussian(sigma=self.sigma, low=-self.grown, high=self.grown)
 
     @property
@@ -186,7 +186,7 @@ class GaussianBall(InBall):
     # ------------------------------------------------------------------------------- its law
 
     def line(self, inputs: Sequence[Input]) -> Line | None:
-        """Of three inputs on a diameter; of two alone the blanket asks for all other inputs."""
+        """The line of three inputs on a diameter; of two the blanket asks for all other inputs."""
         return self.coordinate_noise.line(inputs) if len(inputs) > _PAIR else None
 
     def cells(self, inputs: Sequence[Input]) -> Cells | None:
@@ -240,7 +240,7 @@ class GaussianBall(InBall):
     # ---------------------------------------------------------------------------- running it
 
     def variance(self, frequency: float = 0.0) -> float:
-        """Of one coordinate, per user: that of the noise that is run, sigma^2 or a little more."""
+        """Per-user variance of one coordinate of the noise run: sigma^2 or a little more."""
         return self.coordinate_noise.variance(frequency)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:

@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """Of the deployment file, which may say anything."""
+        """The title of the deployment file, which may say anything."""
         return self.certificate.deployment.content.title
 
     @property

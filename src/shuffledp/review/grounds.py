@@ -34,7 +34,7 @@ def sentence(words: str) -> str:
 
 
 def assumptions(members: Any) -> list[str]:
-    """All that a reader is asked to believe, each once; what only the failure asks, by its name."""
+    """Every assumption once; one that only a failing shuffler needs has that situation's name."""
     said, usual = list(members.assumptions), set(members.assumptions)
     asked = [
         (ends, words) for ends in members.ends for claim in ends.claims for words in claim.words

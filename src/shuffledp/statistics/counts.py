@@ -46,7 +46,7 @@ _SEARCH_STEPS = 160
 # Counts that are worked on together, and numbers at their nodes: of 8 bytes they fit the cache.
 _ROWS = 1024
 _NUMBERS = 73 * _ROWS
-# Of counts far out in noise so many are worked on together, which need as many nodes.
+# Counts far out in noise that are worked on together, because they need as many nodes.
 _FEWEST = 16
 # Laws of fewer bits that are tried for Hoeffding's limit. Where one not tried might be worse, with
 # tails above 1/4 only, the limit is less than a count, and than 1/4096 of the ones, too wide.
@@ -276,7 +276,7 @@ def _saddle(target: Floats, groups: Groups) -> Floats:
 
 
 def hoeffding_ends(ones: float, trials: int, tail: float) -> tuple[float, float]:
-    """Limits for the mean probability of independent bits, of which so many are 1.
+    """Limits for the mean probability of independent bits, of which this many are 1.
 
     They hold whatever the single probabilities are, and none that do are narrower unless tails are
     above 1/4 (docs/theory.md, Theorem 10.1).
@@ -285,7 +285,7 @@ def hoeffding_ends(ones: float, trials: int, tail: float) -> tuple[float, float]
 
 
 def _mean_above(ones: float, trials: int, tail: float) -> float:
-    """The largest mean at which so many ones, or more, have probability ``tail`` at most.
+    """The largest mean at which this many ones, or more, have probability ``tail`` at most.
 
     Bits of equal probability are the worst where a mean of ``ones - 1`` is not excluded (Hoeffding
     1956, Theorem 4), else some of fewer bits, the others 0.

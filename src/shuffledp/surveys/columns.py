@@ -101,7 +101,7 @@ def given_column(
 
 
 def set_values(**values: Any) -> dict[str, Any]:
-    """Those that are set; tuples as lists, as in a file."""
+    """The values that are set; tuples as lists, as in a file."""
     found = {key: value for key, value in values.items() if value is not None}
     return {key: list(v) if isinstance(v, tuple) else v for key, v in found.items()}
 

@@ -71,7 +71,7 @@ def survey_of(
 
 
 def _check_target(account: Any, epsilon: float) -> None:
-    """NotCertified where what was run misses the target; then nothing is released."""
+    """Raise NotCertified if the run misses the target; then nothing is released."""
     for answer in account.answers:
         setting, reached = answer.setting, answer.bound.upper
         after_all = setting.rounds == account.deployment.accounting.rounds

@@ -160,7 +160,7 @@ class AddedUp:
 
     @property
     def falling(self) -> int:
-        """Those of one pair of datasets that are alike: all where bits are symmetric.
+        """Coordinates of one pair of datasets that are alike: all if bits are symmetric.
 
         Else the coordinates that go from 1 to 0 (docs/theory-sums.md, Lemma 2.1).
         """

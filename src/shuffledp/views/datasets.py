@@ -69,7 +69,7 @@ def local_guarantee(view: AddedUp) -> float:
 
 
 def _up(times: Fraction, eps0: float) -> float:
-    """The smallest float that is at least so many times eps0."""
+    """The smallest float that is at least this multiple of eps0."""
     if math.isinf(eps0):
         return math.inf
     exact = times * Fraction(eps0)
@@ -227,7 +227,7 @@ class OneDataset:
 
 
 def candidate(of_all: AllDataSets, ones: int) -> Candidate:
-    """A coordinate that falls while so many of the others hold a 1 there; and back."""
+    """A coordinate that falls while this many of the others hold a 1 there; and back."""
     zero, one = of_all.bits.inputs
     down = OneDataset(of_all, DataSet(one, ones))
     up = OneDataset(of_all, DataSet(zero, of_all.n - 1 - ones))

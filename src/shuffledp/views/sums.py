@@ -50,7 +50,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
         return self._best(quantity, value)
 
     def again(self, rounds: int) -> Sums:
-        """The same sums in so many rounds, with fresh randomness."""
+        """The same sums in this many rounds, with fresh randomness."""
         return replace(self, rounds=_check.count("rounds", rounds, high=_MOST_ROUNDS))
 
     def words(self, one: Bound) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
         return compose([(one_coordinate(self), self.changed)]).log_uppers(log_target)
 
     def lower_log_delta(self, changed: int, epsilon: float) -> tuple[float, dict[str, Any]]:
-        """That of the messages where a report is one bit, which its sum tells; else -inf."""
+        """The lower end of the messages if a report is one bit, which its sum tells; else -inf."""
         if not self._is_messages:
             return super().lower_log_delta(changed, epsilon)
         return self._messages.lower_log_delta(changed, epsilon)
@@ -150,7 +150,7 @@ class Sums(AddedUp, Seen):  # pyright: ignore[reportIncompatibleVariableOverride
         return self.theorems[0]
 
     def together(self, changed: int) -> Sums | None:
-        """Of normal noise: k users move the sum as far as one with a range k times as wide."""
+        """With normal noise k users move the sum as far as one with a range k times as wide."""
         noise = self.normal
         if noise is None:
             return None

@@ -72,7 +72,7 @@ class Reading:
         return np.where(self.mass > 0.0, grown, self.err)
 
     def groups(self, most: int) -> Labels:
-        """At most so many groups of cells, neighbours by the ratio of the first and last input."""
+        """At most ``most`` groups of cells, neighbours by the ratio of the first and last input."""
         count = len(self.names)
         if count <= most:
             return np.arange(count)
@@ -85,7 +85,7 @@ class Reading:
         return np.unique(groups, return_inverse=True)[1].ravel()
 
     def merged(self, most: int) -> Reading:
-        """The same with at most so many cells, each of them a group."""
+        """The same with at most this many cells, each of them a group."""
         groups = self.groups(most)
         if len(groups) <= most:
             return self
@@ -139,7 +139,7 @@ def simulated(randomizer: Randomizer, x: Any, *, count: int = SIMULATED) -> Any:
 
 
 def rows_of(reports: Any, width: int) -> Any:
-    """Reports as rows of so many floats; None where they are not."""
+    """Reports as rows of this many floats; None if they are not."""
     rows = np.asarray(reports)
     rows = rows[:, None] if rows.ndim == 1 else rows
     fits = rows.ndim == 2 and rows.shape[1] == width and rows.dtype.kind in "iuf"

@@ -58,8 +58,8 @@ _MOST_HASHED = 3
 # Inputs that nobody asked about, so that noise there has its law as well: items, and of intervals
 # places between the ends.
 _BYSTANDERS, _PLACES = 2, (0.25, 0.5, 0.75)
-# Up to so many inputs all are looked at where outputs are listed: then each output of k-RR, and of
-# a channel whose columns differ, is a cell of its own, and an error among them is seen.
+# Most inputs of which all are looked at if outputs are listed: then each output of k-RR, and of a
+# channel whose columns differ, is a cell of its own, and an error among them is seen.
 _FEW_INPUTS = 32
 # Items of sets up to which a set beside the audited ones is looked at: 8^3 classes.
 _FEW_ITEMS = 7

@@ -22,7 +22,7 @@ from shuffledp.protocol.reports import write_reports
 from shuffledp.protocol.shuffler import Shuffler
 
 Tell = Callable[[int], None]
-# A column that is not there: so many of those that are there are named.
+# Columns of the table that an error names when one is missing.
 _MOST_NAMES = 20
 
 
@@ -98,7 +98,7 @@ class LocalEngine(Engine):
 
 
 class FirstRows:
-    """Of every user the first row, in the order of the table: whose names are held in memory.
+    """The first row of every user, in the order of the table; users' names are held in memory.
 
     Parameters
     ----------
