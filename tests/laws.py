@@ -16,7 +16,7 @@ from shuffledp.bounds.local import log_local_delta
 from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.bounds.stealing_cases import Numbers, cases_of
 from shuffledp.laws.pairs import blanket_pair as of_blanket
-from shuffledp.laws.pairs import cells_of, has_classes
+from shuffledp.laws.pairs import cells_of
 from shuffledp.laws.pairs import dataset_pair as of_dataset
 from shuffledp.laws.sources import Family
 from shuffledp.mechanism.base import mechanism_from_dict
@@ -55,14 +55,6 @@ def bits_of(table):
 def ordered_pairs(table):
     """The pairs that together dominate all neighbouring ones."""
     return list(mechanism_of(table).worst_pairs().pairs)
-
-
-def are_neighbours(table, x0, x1):
-    """Whether the mechanism's relation covers them; what is no input has no neighbour."""
-    try:
-        return mechanism_of(table).relation.covers(x0, x1)
-    except (TypeError, ValueError):
-        return False
 
 
 def log_delta(table, *, analysis, n, epsilon, x0=None, x1=None, x2=None, swap=False, rel=1e-4):
@@ -160,7 +152,8 @@ def dataset_pair(randomizer, x0, x1, x2, *, n=1, cells=None):
 
 def _ratios(randomizer, inputs):
     with ctx.workprec(BITS):
-        if has_classes(randomizer, inputs, 1) and not isinstance(randomizer, sd.LaplaceBall):
+        pair = of_blanket(randomizer, *inputs[:2], n=1)
+        if isinstance(pair, LawPair) and not isinstance(randomizer, sd.LaplaceBall):
             law = law_of(randomizer, inputs)
             reference = law.blanket if len(inputs) == 2 else law.mass[2]
             seen = reference > 0.0

@@ -10,15 +10,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from shuffledp import _check
 from shuffledp._check import exact
 from shuffledp.errors import rejected
 from shuffledp.statements import say
-
-Value = Any
 
 
 @dataclass(frozen=True)
@@ -51,27 +48,6 @@ class Relation:
     numbers: tuple[tuple[str, Any], ...] = ()
     who: str = "one user's"
     group: str = ""
-
-    def covers(self, x0: Value, x1: Value) -> bool:
-        """Whether one user may hold the input x0 in one dataset and x1 in its neighbour.
-
-        False of relations that no mechanism's inputs have. Distances are exact, for the numbers
-        that the floats are.
-        """
-        numbers = dict(self.numbers)
-        if self == REPLACEMENT:
-            return True
-        if self.key == "within-distance":
-            pairs = [(x0, x1)] if numbers["of"] == "value" else zip(x0, x1, strict=True)
-            square = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in pairs)
-            return square <= Fraction(numbers["distance"]) ** 2
-        if self.key != "records":
-            return False
-        parts = numbers["parts"]
-        if any(not isinstance(row, Sequence) or len(row) != len(parts) for row in (x0, x1)):
-            return False
-        differing = [(p, a, b) for p, a, b in zip(parts, x0, x1, strict=True) if a != b]
-        return len(differing) <= numbers["most"] and all(p.covers(a, b) for p, a, b in differing)
 
     def to_dict(self) -> dict[str, Any]:
         """{"key": ..., and its numbers}: as files have it."""

@@ -1,19 +1,17 @@
 """Files that are written: looked at before any work, and put in their places whole.
 
-One rule for everything that writes. A file that is written is a regular file or a new name, has
-no other name (hard link), and is neither a file that is read, nor in a folder that is read, nor
-written twice. A symbolic link is followed: what it points to is written, the link stays. Until all
-files of a command are whole, each has a name of its own beside its place, ``.shuffledp-...``; then
-each takes its place by one ``os.replace``.
+One rule for everything that writes. A file that is written is a regular file or a new name, and is
+neither a file that is read, nor in a folder that is read, nor written twice. A symbolic link is
+followed: what it points to is written, the link stays. Until all files of a command are whole, each
+has a name of its own beside its place, ``.shuffledp-...``; then each takes its place by one
+``os.replace``.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import secrets
-import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +19,6 @@ from pathlib import Path
 from shuffledp.errors import ParameterError, rejected, unreadable
 
 StrPath = str | os.PathLike[str]
-
-_PREFIX = ".shuffledp-"
-_WANTED = "wanted an ordinary file or a new name"
-# Linux follows as many in one path (path_resolution(7)).
-_MOST_LINKS = 40
-_PROCESSES = Path("/proc")
 
 
 @dataclass(frozen=True)
@@ -47,6 +39,32 @@ class Output:
     given: str
     place: Path
 
+    @classmethod
+    def named(cls, argument: str, given: StrPath) -> Output:
+        """The file of this name; ParameterError for what is no regular file nor a new name."""
+        name = os.fspath(given)
+        if not name or "\0" in name or name.endswith(("/", os.sep)):
+            raise rejected(argument, name, "the name of a file")
+        found = cls(argument, name, Path(os.path.realpath(name)))
+        found.check()
+        return found
+
+    def check(self) -> None:
+        """Once more before it is written: a run takes hours."""
+        other = os.path.lexists(self.place) and not self.place.is_file()
+        # What /dev/stdout leads to may be anything.
+        if other or Path(self.given).is_relative_to("/dev"):
+            raise self.refused("not an ordinary file, wanted an ordinary file or a new name")
+        if not self.place.parent.is_dir():
+            raise self.refused("no such directory")
+
+    def is_file(self, path: Path) -> bool:
+        """Whether it is this file: by name, or by device and inode."""
+        try:
+            return self.place == path or self.place.samefile(path)
+        except OSError:
+            return False
+
     def refused(self, words: str) -> ParameterError:
         """The error that names it."""
         return ParameterError(f"{self.argument} = {self.given!r}: {words}")
@@ -65,7 +83,7 @@ class Outputs:
         self._outputs = {output.given: output for output in outputs}
         self._unfinished = {
             output.given: output.place.with_name(
-                f"{_PREFIX}{secrets.token_hex(8)}{Path(output.given).suffix}"
+                f".shuffledp-{secrets.token_hex(8)}{Path(output.given).suffix}"
             )
             for output in outputs
         }
@@ -93,18 +111,10 @@ class Outputs:
     def put(self) -> None:
         """Put every file that was made in its place, in the order in which they were named."""
         made = [output for given, output in self._outputs.items() if given in self._made]
-        done: list[str] = []
-        try:
-            for output in made:
-                _to_disk(self._unfinished[output.given])
-                # Once more: a run takes hours, and a link may stand there by now.
-                _check_kind(output)
-            for output in made:
-                self._unfinished[output.given].replace(output.place)
-                done.append(repr(output.given))
-        except OSError as error:
-            words = f"written before: {', '.join(done)}" if done else "nothing is written"
-            raise ParameterError(f"output: {unreadable(error)}; {words}") from None
+        for output in made:
+            output.check()
+        for output in made:
+            self._unfinished[output.given].replace(output.place)
 
     def remove(self) -> None:
         """Remove what is not in its place."""
@@ -144,7 +154,7 @@ def writing(
     except BrokenPipeError:  # of stdout: no file's fault
         raise
     except OSError as error:
-        raise ParameterError(f"output: {unreadable(error)}; nothing is written") from None
+        raise ParameterError(f"output: {unreadable(error)}") from None
     finally:
         held.remove()
 
@@ -162,87 +172,15 @@ def check(
     read = [Path(os.path.realpath(path)) for path in inputs]
     found: list[Output] = []
     for argument, given in outputs:
-        output = Output(argument, os.fspath(given), _resolved(argument, os.fspath(given)))
+        output = Output.named(argument, given)
         for path in read:
-            if same_file(output.place, path):
+            if output.is_file(path):
                 raise output.refused("is read too, wanted a file that is not an input")
             if path.is_dir() and path in output.place.parents:
                 raise output.refused(f"lies in the input folder {str(path)!r}, wanted another one")
         for other in found:
-            if same_file(output.place, other.place):
-                raise output.refused(
-                    f"is {other.argument} = {other.given!r} too, wanted another name for every file"
-                )
-        _check_kind(output)
+            if output.is_file(other.place):
+                words = f"is {other.argument} = {other.given!r} too"
+                raise output.refused(f"{words}, wanted another name for every file")
         found.append(output)
     return tuple(found)
-
-
-def check_folder(argument: str, given: StrPath) -> Path:
-    """The folder of a file; ParameterError unless it is there."""
-    output = Output(argument, os.fspath(given), _resolved(argument, os.fspath(given)))
-    _check_folder(output)
-    return output.place.parent
-
-
-def same_file(one: Path, other: Path) -> bool:
-    """Whether two resolved paths are one file: by name, or by device and inode."""
-    if one == other:
-        return True
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
-
-
-def _resolved(argument: str, given: str) -> Path:
-    """Where the links lead; an open file of a process (/dev/stdout) is no place."""
-    place = Path(given)
-    if not given or "\0" in given or given.endswith(("/", os.sep)):
-        raise rejected(argument, given, "the name of a file")
-    for _ in range(_MOST_LINKS):
-        folder = Path(os.path.realpath(place.parent))
-        if folder.is_relative_to(_PROCESSES):
-            raise ParameterError(f"{argument} = {given!r}: not an ordinary file, {_WANTED}")
-        place = folder / place.name
-        if not place.is_symlink():
-            return Path(os.path.realpath(place))
-        place = folder / place.readlink()
-    raise ParameterError(f"{argument} = {given!r}: a symbolic link that leads nowhere, {_WANTED}")
-
-
-def _check_kind(output: Output) -> None:
-    """A regular file with one name, or a new name in a folder."""
-    wanted = _WANTED
-    if not output.place.name:
-        raise output.refused(f"not the name of a file, {wanted}")
-    try:
-        found = os.lstat(output.place)
-    except (FileNotFoundError, NotADirectoryError):
-        found = None
-    except (OSError, ValueError) as error:
-        raise output.refused(f"{unreadable(error)}, {wanted}") from None
-    _check_folder(output)
-    if found is None:
-        return
-    if not stat.S_ISREG(found.st_mode):
-        raise output.refused(f"not an ordinary file, {wanted}")
-    if found.st_nlink > 1:
-        raise output.refused(f"a file with {found.st_nlink} names (hard links), {wanted}")
-
-
-def _check_folder(output: Output) -> None:
-    if not output.place.parent.is_dir():
-        raise output.refused("no such directory")
-
-
-def _to_disk(path: Path) -> None:
-    """Have the content on the disk before the name: a crash must not leave an empty file."""
-    handle = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # a file system that has no such thing
-            raise
-    finally:
-        os.close(handle)

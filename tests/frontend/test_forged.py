@@ -9,11 +9,12 @@ import copy
 import pytest
 
 import shuffledp as sd
+from adversary.relations import related
 from crowds.exact import worst
 from frontend.certificates import JOINT, crowd, issued, issued_of, one
 from frontend.edits import caught, outcome, remember, resigned
 from frontend.parts import of_round, of_rounds
-from laws import are_neighbours, ordered_pairs
+from laws import mechanism_of, ordered_pairs
 from shuffledp.certificate import read
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
@@ -202,12 +203,15 @@ def test_pairs_that_agree_where_a_channel_is_nested():
 
 def test_neighbours_by_hamming_distance():
     joint = {"name": "joint", "randomizers": TWO, "hamming": 1}
-    assert are_neighbours(joint, (0, 0), (0, 1))
-    assert not are_neighbours(joint, (0, 0), (1, 1))
-    assert not are_neighbours(joint, (0, 0), 1)
     sampled = {"name": "poisson-subsample", "randomizer": joint, "rate": 0.5}
-    assert not are_neighbours(sampled, (0, 0), (1, 1))
-    assert are_neighbours(joint | {"hamming": None}, (0, 0), (1, 1))
+    one, inside, every = (
+        mechanism_of(table).relation.to_dict()
+        for table in (joint, sampled, joint | {"hamming": None})
+    )
+    assert related(one, (0, 0), (0, 1))
+    assert not related(one, (0, 0), (1, 1))
+    assert not related(inside, (0, 0), (1, 1))
+    assert related(every, (0, 0), (1, 1))
 
 
 # -------------------------------------------------------------------------- what the words say

@@ -15,7 +15,7 @@ from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.seen import Seen
 from shuffledp.bounds.variation_ratio import VariationRatio, largest_ratio
 from shuffledp.errors import rejected
-from shuffledp.laws.pairs import is_continuous, message_pair
+from shuffledp.laws.pairs import is_continuous
 from shuffledp.laws.sources import Family, RatioFamily, Source, ratio_of
 from shuffledp.mechanism.base import Mechanism
 from shuffledp.multimessage import MultiMessage
@@ -268,8 +268,7 @@ def ratios(mechanism: Randomizer | MultiMessage) -> VariationRatio:
         # Against a blanket message that is sent for sure.
         whole: Any = mechanism
         sent = replace(whole, rate=1.0) if mechanism.rate_word < UNIT else mechanism
-        pairs = [message_pair(one) for one in sent.pairs_among(1)]
-        found = [VariationRatio(*largest_ratio(pair)) for pair in pairs]
+        found = [VariationRatio(*largest_ratio(pair)) for pair, _ in sent.pairs_among(1)]
     elif isinstance(mechanism, Randomizer):
         found = [ratio for ratio, _ in ratio_of(mechanism)]
     else:

@@ -28,7 +28,7 @@ from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.variation_ratio import VariationRatio, published_pair, published_reason
 from shuffledp.bounds.variation_ratio import repaired_pair as repaired
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.laws.pairs import Pair, blanket_pair, message_pair
+from shuffledp.laws.pairs import Pair, blanket_pair
 from shuffledp.laws.sources import (
     Family,
     RatioFamily,
@@ -217,8 +217,8 @@ def _messages(source: Source, n: int) -> Pairs:
     """Multi-message protocols: blanket messages of one known law, by the protocol's own theorem."""
     if not isinstance(source, MultiMessage):
         raise NotCertified("analysis = 'multi-message': wanted a multi-message protocol")
-    pairs = [(message_pair(one), one.witness) for one in source.pairs(n)]
-    return of_pairs("multi-message", "upper", theorems.MULTI_MESSAGE, pairs, source.assumptions())
+    pairs, assumed = [*source.pairs(n)], source.assumptions()
+    return of_pairs("multi-message", "upper", theorems.MULTI_MESSAGE, pairs, assumed)
 
 
 def _dataset(source: Source, n: int) -> Pairs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -23,7 +22,6 @@ __all__ = [
     "Matrix",
     "Others",
     "Pair",
-    "Parts",
     "Rows",
     "WorstPairs",
     "bits_between",
@@ -159,29 +157,6 @@ class Others(NamedTuple):
     unbounded: bool = False
 
 
-@dataclass(frozen=True)
-class Parts:
-    """How a mechanism is made of others, for what multiplies or mixes their laws.
-
-    Attributes
-    ----------
-    randomizers : tuple of Randomizer
-        The parts.
-    part_inputs : callable
-        Input -> one input for each part.
-    weights : tuple of Fraction, or None
-        Probability that a report is that part's alone, the choice being public; with the rest of
-        them it says nothing. None where every report holds the outputs of all parts.
-    most : int or None
-        At most this many of the parts' inputs differ between neighbours; all by default.
-    """
-
-    randomizers: tuple[Any, ...]
-    part_inputs: Callable[[Any], tuple[Any, ...]]
-    weights: tuple[Fraction, ...] | None = None
-    most: int | None = None
-
-
 # By their names: classes put themselves here.
 CLASSES: dict[str, type[Definition]] = {}
 
@@ -249,9 +224,24 @@ class Definition:
     def added_noise(self) -> Noise | None:
         """Noise with the density exp(-(|z|/scale)^shape) on an interval; None of others."""
 
-    def parts(self) -> Parts | None:
-        """What it is made of; None for a mechanism of its own, which is known by its law."""
+    # ------------------------------------------------------------- what multiplies or mixes others
+
+    @property
+    def made_of(self) -> tuple[Any, ...]:
+        """The mechanisms whose reports make one of its own; () where its law is its own."""
+        return ()
+
+    @property
+    def shares(self) -> tuple[Fraction, ...] | None:
+        """Probability that a report is that part's alone; None where it has all parts' outputs.
+
+        The choice is public; with the rest of the probability a report says nothing.
+        """
         return None
+
+    def part_inputs(self, x: Any) -> tuple[Any, ...]:
+        """One input for each part."""
+        return (x,)
 
     # ----------------------------------------------------------------------- its worst inputs
 

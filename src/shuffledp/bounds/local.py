@@ -11,8 +11,8 @@ from typing import Any
 from shuffledp.arithmetic.balls import arb, ctx, total
 from shuffledp.arithmetic.intervals import LogInterval, log_interval
 from shuffledp.ball.noises import Noise, check_inputs
-from shuffledp.ball.outputs import OutputClass, largest, local_divergence, rational_ball
-from shuffledp.ball.record import Definition, Parts
+from shuffledp.ball.outputs import OutputClass, largest, rational_ball
+from shuffledp.ball.record import Definition
 from shuffledp.errors import NotCertified, ParameterError
 
 __all__ = ["delta_gaussian", "log_local_delta"]
@@ -76,10 +76,12 @@ def _beyond(one: Definition, inputs: Inputs, eps: arb) -> arb:
         if inputs[0] == inputs[1]:
             raise ParameterError(f"x0, x1 = {inputs!r}: wanted two different inputs")
         return _of_noise(noise, inputs, eps)
-    parts = one.parts()
-    if parts is not None and not _has_classes(one, inputs):
-        return _of_parts(parts, inputs, eps)
-    return local_divergence(one.cut_law(inputs, _CUT), eps)
+    if one.made_of and not _has_classes(one, inputs):
+        return _of_parts(one, inputs, eps)
+    return total(
+        arb(0).union(c.probability[0].upper()) if c.beyond else c.excess(eps).max(arb(0))
+        for c in one.cut_law(inputs, _CUT)
+    )
 
 
 def _has_classes(one: Definition, inputs: Inputs) -> bool:
@@ -93,16 +95,16 @@ def _has_classes(one: Definition, inputs: Inputs) -> bool:
 # ------------------------------------------------- mechanisms of several parts, some with noise
 
 
-def _of_parts(parts: Parts, inputs: Inputs, eps: arb) -> arb:
+def _of_parts(one: Definition, inputs: Inputs, eps: arb) -> arb:
     """D_eps of a record with noise: a report has one of the parts, or all of them."""
-    columns = zip(*map(parts.part_inputs, inputs), strict=True)
-    named = list(zip(parts.randomizers, columns, strict=True))
-    if parts.weights is None:
+    columns = zip(*map(one.part_inputs, inputs), strict=True)
+    named = list(zip(one.made_of, columns, strict=True))
+    if one.shares is None:
         return _together([(part, xs) for part, xs in named if xs[0] != xs[1]], eps)
     # The parts that do not change have the same law under both inputs.
     return total(
         rational_ball(weight) * _divergence(part, xs, eps)
-        for (part, xs), weight in zip(named, parts.weights, strict=True)
+        for (part, xs), weight in zip(named, one.shares, strict=True)
         if xs[0] != xs[1]
     )
 

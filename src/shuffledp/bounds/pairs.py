@@ -7,12 +7,12 @@ with G = (P - e^eps Q)/reference under the reference (docs/theory.md, section 2)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from shuffledp.arithmetic.balls import arb, ctx, precision_for
-from shuffledp.ball.outputs import GainLaw, Law, OutputClass, blanket_gains, dataset_gains
+from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
+from shuffledp.ball.outputs import Law, OutputClass
 
 __all__ = ["Atoms", "End", "Gains", "LawPair", "Laws"]
 
@@ -107,9 +107,30 @@ class LawPair:
 
     def gains(self, eps: arb, log_cut: float) -> Gains:
         """The law of the gain at eps by its definition; ``log_cut``: log of the mass cut off."""
-        made = _GAINS[self.against](self.classes(log_cut), eps)
-        atoms = _merged(made)
-        return Gains(atoms, atoms, made.outside)
+        masses, gains, seen, silent = [], [], arb(0), arb(0)
+        law = self.classes(log_cut)
+        if self.against == "blanket":
+            # G = 0 on the left-over mass: an upper bound.
+            silent = (1 - total(c.blanket for c in law)).nonnegative_part()
+        for c in law:
+            mass = self._reference(c)
+            if c.beyond:
+                # With G = 0 there delta moves by something in between (docs/theory.md, 3.5).
+                low, high = -eps.exp() * c.probability[1], c.probability[0]
+                seen, silent = seen + low.lower().union(high.upper()), silent + mass
+                continue
+            excess = c.excess(eps)
+            if mass.is_zero():
+                seen += excess.max(arb(0))
+            elif excess.is_zero():
+                silent += mass
+            else:
+                masses.append(mass)
+                gains.append(excess / mass)
+        if not silent.is_zero():
+            masses, gains = [*masses, silent], [*gains, arb(0)]
+        atoms = Atoms(masses, gains)
+        return Gains(atoms, atoms, seen)
 
     @property
     def one_law(self) -> bool:
@@ -146,40 +167,17 @@ class LawPair:
         return math.nextafter(float(floor.log().lower()), -math.inf) if floor > 0 else -math.inf
 
 
-_GAINS: Mapping[str, Callable[[Law, arb], GainLaw]] = {
-    "blanket": blanket_gains,
-    "input": dataset_gains,
-}
-
-
 def _exchanged(c: OutputClass) -> OutputClass:
     """A class with x0 and x1 exchanged."""
 
-    def swapped(values: tuple[Any, ...], first: int) -> tuple[Any, ...]:
-        head, one, two = values[:first], values[first], values[first + 1]
-        return (*head, two, one, *values[first + 2 :])
+    def swapped(values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (values[1], values[0], *values[2:])
 
     return replace(
         c,
-        probability=swapped(c.probability, 0),
-        level=None if c.level is None else swapped(c.level, 0),
-        rational=None if c.rational is None else swapped(c.rational, 1),
+        probability=swapped(c.probability),
+        level=None if c.level is None else swapped(c.level),
     )
-
-
-def _merged(law: GainLaw) -> Atoms:
-    """Atoms of the law; those with gain exactly 0 are merged."""
-    masses, gains, zero = [], [], arb(0)
-    for mass, gain in zip(law.weight, law.gain, strict=True):
-        if gain.is_zero():
-            zero += mass
-        else:
-            masses.append(mass)
-            gains.append(gain)
-    if not zero.is_zero():
-        masses.append(zero)
-        gains.append(arb(0))
-    return Atoms(masses, gains)
 
 
 def _numbers(x: arb) -> tuple[str, str]:

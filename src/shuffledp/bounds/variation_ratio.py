@@ -211,6 +211,5 @@ def _pair(labels: list[tuple[Fraction, Fraction, Fraction]], leftover: Fraction,
 def _classes(labels: tuple[tuple[Fraction, Fraction, Fraction], ...], log_cut: float) -> Law:
     del log_cut
     return [
-        OutputClass(rational_ball(w), (rational_ball(p), rational_ball(q)), rational=(w, p, q))
-        for w, p, q in labels
+        OutputClass(rational_ball(w), (rational_ball(p), rational_ball(q))) for w, p, q in labels
     ]

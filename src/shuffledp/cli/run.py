@@ -20,7 +20,7 @@ from shuffledp.cli.text import counted, print_json
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.outputs import check_folder
+from shuffledp.outputs import Output
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 # Bytes below which there is no room to read and to shuffle.
@@ -182,7 +182,8 @@ def _run(
     certified = f"{output}.certificate.json"
     # The table of estimates comes last.
     outputs = [("reports", reports), ("plot", plot), ("output", certified), ("output", output)]
-    folder = check_folder("output", output)  # before the certificate's name, which nobody typed
+    # Before the certificate's name, which nobody typed.
+    folder = Output.named("output", output).place.parent
     written = files_written(outputs, inputs=read.inputs)
     with written as held, progress("running") as status:
         kept = None if reports is None else held.path(reports)

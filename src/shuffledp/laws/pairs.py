@@ -22,7 +22,6 @@ from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner, joined, product, scaled
-from shuffledp.multimessage import MessagePair
 from shuffledp.propose.cells import even_edges, groups_of
 from shuffledp.randomizers.base import Input, Randomizer
 
@@ -33,9 +32,7 @@ __all__ = [
     "blanket_pair",
     "cells_of",
     "dataset_pair",
-    "has_classes",
     "is_continuous",
-    "message_pair",
     "midpoints",
 ]
 
@@ -60,20 +57,18 @@ def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...], *, fine: bool = 
     fine : bool
         Whether noise has enough cells for sums over their means to be integrals to a millionth.
     """
-    parts = randomizer.parts()
-    if parts is None:
+    if not randomizer.made_of:
         return _of_one(randomizer, inputs, _FINE if fine else _PART)
-    rows = [parts.part_inputs(x) for x in inputs]
+    rows = [randomizer.part_inputs(x) for x in inputs]
     made: dict[tuple[Randomizer, tuple[Input, ...]], Cells] = {}
     found = []
-    for part, values in zip(parts.randomizers, zip(*rows, strict=True), strict=True):
+    for part, values in zip(randomizer.made_of, zip(*rows, strict=True), strict=True):
         key = (part, values)
         if key not in made:
             made[key] = cells_of(part, values)
         found.append(made[key])
-    if parts.weights is None:
-        return _product(found)
-    return _mixture(found, parts.weights)
+    shares = randomizer.shares
+    return _product(found) if shares is None else _mixture(found, shares)
 
 
 # ------------------------------------------------------------------------------- one mechanism
@@ -225,30 +220,14 @@ def _line(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line:
 
 def is_continuous(randomizer: Randomizer) -> bool:
     """Whether its reports, or a part of them, have a density."""
-    parts = randomizer.parts()
-    if parts is not None:
-        return any(is_continuous(part) for part in parts.randomizers)
+    if randomizer.made_of:
+        return any(map(is_continuous, randomizer.made_of))
     return not randomizer.in_files or randomizer.added_noise() is not None
-
-
-def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool:
-    """Whether its law under these inputs is one of finitely many classes of outputs, made here.
-
-    Parameters
-    ----------
-    randomizer : Randomizer
-        What each user runs.
-    inputs : sequence
-        Two or three inputs.
-    n : int
-        Users.
-    """
-    return _class_pair(randomizer, tuple(inputs), n) is not None
 
 
 def _class_pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int) -> LawPair | None:
     """Classes of outputs; None where there are none, or more than are made here."""
-    if randomizer.parts() is not None and is_continuous(randomizer):
+    if randomizer.made_of and is_continuous(randomizer):
         return None
     laws = Laws(partial(randomizer.cut_law, inputs))
     against = "blanket" if len(inputs) == 2 else "input"
@@ -259,22 +238,6 @@ def _class_pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int) -> La
     except NotCertified:
         return None
     return pair
-
-
-# ------------------------------------------------------------------- multi-message protocols
-
-
-def message_pair(one: MessagePair) -> LawPair:
-    """One data message among blanket messages of one law (docs/theory-parts.md, section 3).
-
-    Parameters
-    ----------
-    one : MessagePair
-        The protocol, how many messages are in the shuffle, and the direction.
-    """
-    name = ("messages", one.protocol)
-    law = Laws(partial(one.protocol.cut_law, (0, 1, 2)))
-    return LawPair(name, one.messages, law, "input", one.swapped)
 
 
 Floats = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ from shuffledp.bounds.pairs import LawPair
 from shuffledp.bounds.variation_ratio import VariationRatio, largest_ratio, repaired_pair
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.kernel.cells import Cell
-from shuffledp.laws.pairs import Pair, blanket_pair, cells_of, dataset_pair, message_pair
+from shuffledp.laws.pairs import Pair, blanket_pair, cells_of, dataset_pair
 from shuffledp.mechanism.parameters import LocalEpsilon, Switch
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation
@@ -249,7 +249,7 @@ def dataset_pairs(source: Source, n: int) -> list[Named]:
         Users (messages in the shuffle).
     """
     if isinstance(source, MultiMessage):
-        return [(message_pair(one), one.witness) for one in source.lower_pairs(n)]
+        return [*source.lower_pairs(n)]
     if isinstance(source, RatioFamily):
         pair = repaired_pair(source.ratio, n=n, attained=True)
         witness = {"analysis": "dataset", "member": "attains", **numbers(source.ratio)}

@@ -1,10 +1,6 @@
 """Multi-message protocols: each user sends a data message and blanket messages of a known law."""
 
-from shuffledp.multimessage.base import (
-    MessagePair,
-    MultiMessage,
-    protocol_names,
-)
+from shuffledp.multimessage.base import MultiMessage, protocol_names
 from shuffledp.multimessage.protocols import (
     BalcerCheu,
     BalcerEtAl,
@@ -19,7 +15,6 @@ __all__ = [
     "BalcerEtAl",
     "BallsIntoBins",
     "CheuZhilyaev",
-    "MessagePair",
     "MixDUMP",
     "MultiMessage",
     "PureDUMP",

@@ -13,7 +13,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.outputs import Law, OutputClass, rational_ball
 from shuffledp.ball.record import Definition, Rows, WorstPairs
+from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.errors import rejected
 from shuffledp.mechanism.base import (
     Mechanism,
@@ -42,25 +44,8 @@ _MOST = _check.LARGEST_COUNT - 1
 Messages = np.ndarray
 
 
-class MessagePair(NamedTuple):
-    """One data message among blanket messages, and what it stands for.
-
-    Attributes
-    ----------
-    protocol : Definition
-        The protocol whose messages these are: its own, or one made for a lower end.
-    messages : int
-        Messages in the shuffle that are not known: the data message and the blanket messages.
-    swapped : bool
-        False for D(A_x0 || A_x1), True for the other direction.
-    witness : dict
-        The two inputs, and the others' for a lower end.
-    """
-
-    protocol: Definition
-    messages: int
-    swapped: bool
-    witness: dict[str, Any]
+# A pair of laws of the messages that are not known, and the words that reproduce it.
+NamedPair = tuple[LawPair, dict[str, Any]]
 
 
 class MultiMessage(Mechanism):
@@ -147,11 +132,7 @@ class MultiMessage(Mechanism):
         rows = [(a, b, rate * w) for a, b, w in self._rows()]
         rows += [(Fraction(0), Fraction(0), 1 - rate)] if rate < 1 else []
         named = [tuple(row[x] for x in inputs) for row in rows]
-        return [
-            OutputClass(arb(0), tuple(map(rational_ball, row)), rational=(Fraction(0), *row))
-            for row in named
-            if any(row)
-        ]
+        return [OutputClass(arb(0), tuple(map(rational_ball, row))) for row in named if any(row)]
 
     def worst_pairs(self) -> WorstPairs:
         """Any two values of a victim are alike."""
@@ -163,26 +144,24 @@ class MultiMessage(Mechanism):
         rows = self._rows()
         return sorted(rows) == sorted((b, a, w) for a, b, w in rows)
 
-    def lower_pairs(self, n: int) -> list[MessagePair]:
+    def lower_pairs(self, n: int) -> list[NamedPair]:
         """Pairs whose divergence is at most that of some neighbouring datasets of n users.
 
         Those of the upper end, where that is exact: the other users' messages are known.
         """
-        return [
-            pair._replace(witness={**pair.witness, "analysis": "dataset", "others": "any"})
-            for pair in self.pairs(n)
-        ]
+        known = {"analysis": "dataset", "others": "any"}
+        return [(pair, {**words, **known}) for pair, words in self.pairs(n)]
 
     def blanket_total(self, n: int) -> int:
         """Blanket messages of n users together, where all are sent; at most 1e15 - 1."""
         total = _check.count("n", n) * self.blankets
         return _check.count("blanket messages of n users", total, low=0, high=_MOST)
 
-    def pairs(self, n: int) -> list[MessagePair]:
+    def pairs(self, n: int) -> list[NamedPair]:
         """Upper bounds for n users: with n = N + 1 messages."""
         return self.pairs_among(self.blanket_total(n))
 
-    def pairs_among(self, blankets: int) -> list[MessagePair]:
+    def pairs_among(self, blankets: int) -> list[NamedPair]:
         """Upper bounds by the number of blanket messages that may be sent, of all users together.
 
         Each is sent with the protocol's rate g, independently: N ~ Bin(blankets, g). The bound is
@@ -195,12 +174,13 @@ class MultiMessage(Mechanism):
 
     def _both_ways(
         self, protocol: Definition, messages: int, words: dict[str, Any]
-    ) -> list[MessagePair]:
-        """Both directions, or one where they are the same."""
+    ) -> list[NamedPair]:
+        """One data message among so many of this protocol, in both directions if they differ."""
         named = {**words, "x0": 0, "x1": 1}
-        forward = MessagePair(protocol, messages, swapped=False, witness=named)
-        backward = forward._replace(swapped=True, witness={**forward.witness, "swap": True})
-        return [forward] if self.exchangeable else [forward, backward]
+        law = Laws(partial(protocol.cut_law, (0, 1, 2)))
+        pair = LawPair(("messages", protocol), messages, law, "input")
+        swapped = (pair.swap(), {**named, "swap": True})
+        return [(pair, named)] if self.exchangeable else [(pair, named), swapped]
 
     def assumptions(self) -> tuple[str, ...]:
         """What the ends ask a reader to believe."""

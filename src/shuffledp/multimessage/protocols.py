@@ -16,9 +16,9 @@ from shuffledp.errors import rejected
 from shuffledp.mechanism.parameters import Domain, positive, whole
 from shuffledp.multimessage.base import (
     UNIT,
-    MessagePair,
     Messages,
     MultiMessage,
+    NamedPair,
     chance,
     level,
     word_of,
@@ -238,7 +238,7 @@ class MixDUMP(Numbers):
         rest = ((d - 2) * other, (d - 2) * other, (d - 2) * uniform)
         return [(1 - f, other, uniform), (other, 1 - f, uniform), rest]
 
-    def lower_pairs(self, n: int) -> list[MessagePair]:
+    def lower_pairs(self, n: int) -> list[NamedPair]:
         """The others' values uniform (joint convexity), all dummies sent: N + n - 1 uniform."""
         total = self.blanket_total(n) + n
         words = {"analysis": "dataset", "others": "uniform"}
@@ -350,7 +350,7 @@ class CheuZhilyaev(MultiMessage):
             for seen in ((1, 0), (1, 1), (0, 0), (0, 1))
         ]
 
-    def lower_pairs(self, n: int) -> list[MessagePair]:
+    def lower_pairs(self, n: int) -> list[NamedPair]:
         """Two bits of every message published, the others at a third value."""
         words = {"analysis": "dataset", "x2": 2, "published": "the bits of x0 and x1"}
         return self._both_ways(self, self.blanket_total(n) + n, words)

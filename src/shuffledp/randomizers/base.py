@@ -21,7 +21,7 @@ from shuffledp.mechanism.base import (
     Mechanism,
     mechanism_names,
 )
-from shuffledp.neighbours import REPLACEMENT, Relation, records
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomness import RandomSource
 from shuffledp.search import least_epsilon
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
@@ -49,17 +49,6 @@ class Randomizer(Mechanism):
 
         Both directions are always tried; any triple gives a valid lower bound.
         """
-
-    @property
-    def relation(self) -> Relation:
-        """The neighbouring relation of its worst pairs, datasets and ``local_epsilon``.
-
-        That of its parts, where it is made of some: each part's input changes as the part says.
-        """
-        parts = self.parts()
-        if parts is None:
-            return REPLACEMENT
-        return records((part.relation for part in parts.randomizers), most=parts.most)
 
     def line(self, inputs: Sequence[Input]) -> Line | None:
         """Noise on a line between two inputs, at the working precision; None of other mechanisms.
@@ -95,9 +84,7 @@ class Randomizer(Mechanism):
 
     def assumptions(self) -> tuple[str, ...]:
         """What its bounds take for granted beside the protocol, in words; its parts' as well."""
-        parts = self.parts()
-        randomizers = () if parts is None else parts.randomizers
-        return tuple(dict.fromkeys(words for part in randomizers for words in part.assumptions()))
+        return tuple(dict.fromkeys(words for part in self.made_of for words in part.assumptions()))
 
     # ---------------------------------------------------------- running it: all optional
 

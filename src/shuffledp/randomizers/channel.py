@@ -182,7 +182,7 @@ class Channel(Randomizer):
         law = []
         for values in _CLASSES.of(self)(tuple(inputs)):
             balls = [rational_ball(v) for v in values]
-            law.append(OutputClass(balls[0], tuple(balls[1:]), None, values))
+            law.append(OutputClass(balls[0], tuple(balls[1:])))
         return law
 
     def others(self) -> Others | None:

@@ -16,6 +16,7 @@ from shuffledp.ball.record import WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism.base import mechanism_from_dict
 from shuffledp.mechanism.parameters import converted
+from shuffledp.neighbours import Relation, records
 from shuffledp.randomizers.base import Input, Randomizer
 from shuffledp.theorems import JOINT_PAIRS
 
@@ -105,6 +106,16 @@ class PartsRandomizer(Randomizer):
     task: ClassVar[str] = "Made of other mechanisms"
 
     randomizers: tuple[Randomizer, ...]
+
+    @property
+    def made_of(self) -> tuple[Randomizer, ...]:
+        """The parts."""
+        return self.randomizers
+
+    @property
+    def relation(self) -> Relation:
+        """Each part's input changes as the part says, in as many parts as may differ."""
+        return records((part.relation for part in self.randomizers), most=self._differing)
 
     def options(self) -> Options:
         """What an outer composition has to look at."""

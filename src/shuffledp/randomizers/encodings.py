@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -174,12 +173,6 @@ class OUE(_Unary):
         return 1 / (arb(self.eps0).exp() + 1), arb(0.5)
 
 
-# Hash values are tabulated for 2^_TABLE items and _USERS users at a time: with values of a byte the
-# table is 2 MB, which a core's cache holds.
-_TABLE = 8
-_USERS = 1 << 13
-
-
 @dataclass(frozen=True, kw_only=True)
 class LocalHash(AlikeItems, UniformOrOwn):
     """Local hashing: a random h: [domain] -> [l], then l-RR of h(x); (h, z) is sent.
@@ -243,49 +236,36 @@ class LocalHash(AlikeItems, UniformOrOwn):
         return np.column_stack([a, (a * digits).sum(axis=1) % self.l])
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
-        """Items whose high digits agree follow one another: the low ones are in a table.
+        chosen = np.arange(self.domain) if items is None else items.astype(np.int64)
+        counts, places = np.zeros(len(chosen), dtype=np.int64), np.arange(len(chosen))
+        for users in blocks(len(reports)):
+            *a, z = reports[users].T.astype(smallest_type(2 * self.l))
+            self._count(counts, places, chosen, a, z)
+        return counts
 
-        A report supports an item if the table's entry is what z leaves of the high digits' hash, so
-        that each pair of a report and an item costs one comparison.
+    def _count(
+        self,
+        counts: np.ndarray,
+        places: np.ndarray,
+        items: np.ndarray,
+        a: list[np.ndarray],
+        left: np.ndarray,
+    ) -> None:
+        """Count at these places of the items the reports whose hash of the low digits is left.
+
+        Items that agree in their high digits share what z leaves of these digits' hash, so that a
+        report and an item cost about two additions.
         """
-        order = None if items is None else np.argsort(items, kind="stable")
-        chosen = np.arange(self.domain) if items is None else items[order].astype(np.int64)
-        m = self._digits
-        low = min(m, _TABLE, max(1, len(chosen).bit_length()))
-        high, rows = chosen >> low, chosen & ((1 << low) - 1)
-        starts = np.flatnonzero(np.diff(high, prepend=-1))
-        runs = list(itertools.pairwise([*starts.tolist(), len(chosen)]))
-        counts = np.zeros(len(chosen), dtype=np.int64)
-        for first in range(0, len(reports), _USERS):
-            part = reports[first : first + _USERS].T
-            table = self._table(part[:low])
-            for start, stop in runs:
-                wanted = self._left(part[low:m], part[m], int(high[start])).astype(table.dtype)
-                hits = table[rows[start:stop]] == wanted
-                counts[start:stop] += [np.count_nonzero(row) for row in hits]
-        if order is None:
-            return counts
-        found = np.empty_like(counts)
-        found[order] = counts
-        return found
-
-    def _left(self, a: np.ndarray, z: np.ndarray, high: int) -> np.ndarray:
-        """z less the hash of the high digits, modulo l."""
-        used = [column for j, column in enumerate(a) if high >> j & 1]
-        total = np.zeros(len(z), dtype=np.int64)
-        for column in used:
-            total += column.astype(np.int64)
-        return (z.astype(np.int64) - total) % self.l
-
-    def _table(self, a: np.ndarray) -> np.ndarray:
-        """h of the items that have low digits alone, shape (2^digits, users)."""
-        kind = smallest_type(2 * self.l - 1)
-        table = np.zeros((1 << len(a), a.shape[1]), dtype=kind)
-        for j, column in enumerate(a.astype(kind)):
-            more = table[: 1 << j] + column
-            # Below l the difference wraps around and is the larger one.
-            np.minimum(more, more - kind.type(self.l), out=table[1 << j : 2 << j])
-        return table.astype(smallest_type(self.l), copy=False)
+        if not a:
+            counts[places] += np.count_nonzero(left == 0)
+            return
+        digit = items[places] >> (len(a) - 1) & 1
+        for value in (0, 1):
+            part = places[digit == value]
+            if part.size:
+                # Below 0 the difference wraps around and is the larger one.
+                less = np.minimum(left - a[-1], left + (self.l - a[-1])) if value else left
+                self._count(counts, part, items, a[:-1], less)
 
     def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], arb]:
         """A value is the hash of each input in one of l functions, independently."""

@@ -16,15 +16,11 @@ from shuffledp.bounds.line import Line
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell
 from shuffledp.randomizers.means import Floats
-from shuffledp.randomizers.noise import SymmetricCells, around, draw
+from shuffledp.randomizers.noise import ERROR, SymmetricCells, around, draw
 from shuffledp.randomness import RandomSource
 
 # Noise of 890 of these scales is below 2^62.
 _LEAST_RATE = 2.0**-52
-# e^-691 < 1e-300.
-_FARTHEST = 691.0
-# Relative error of a tail of 2^-64 or more: exponents up to 46, and sums of a million numbers.
-_TABLE_ERROR = 2.0**-32
 # Masses of discrete Gaussian noise are added up to this many deviations: beyond are e^-840.
 _DEVIATIONS = 41.0
 # Bits beyond the working precision: two million steps of a recurrence lose 42.
@@ -53,9 +49,9 @@ class IntegerCells(SymmetricCells):
         """2 P(K >= k) = 2 a^k/(1 + a), solved for k, a = e^-rate; of Gaussian noise by a table."""
         law = self.law()
         if law.sigma is not None:
-            tails = _tails(law.sigma)
-            least = np.searchsorted(-tails, -tail * (1.0 + doubt + _TABLE_ERROR))
-            most = np.searchsorted(-tails, -tail * (1.0 - doubt - _TABLE_ERROR))
+            tails = float_tails(law.sigma)
+            least = np.searchsorted(-tails, -tail * (1.0 + doubt + ERROR))
+            most = np.searchsorted(-tails, -tail * (1.0 - doubt - ERROR))
             return least.astype(np.float64), most.astype(np.float64)
         rate = float(1 / law.scale)
         if not rate >= _LEAST_RATE:
@@ -70,25 +66,10 @@ def whole_sums(law: IntegerCells, values: np.ndarray, source: RandomSource) -> n
     return np.floor(draw(law, values.astype(np.float64), source)).astype(np.int64)
 
 
-def farthest(sigma: float) -> int:
-    """Integers that are looked at: P(|K| > farthest) < 1e-299."""
-    return math.ceil(sigma * math.sqrt(2.0 * _FARTHEST) + 1.0)
-
-
 @lru_cache(maxsize=8)
-def masses(sigma: float) -> Floats:
-    """P(k) of discrete Gaussian noise for k = 0 .. farthest."""
-    k = np.arange(farthest(sigma) + 1, dtype=np.float64)
-    found = np.exp(np.maximum(-0.5 * (k / sigma) ** 2, -745.0))
-    found /= 2.0 * math.fsum(found[1:]) + 1.0
-    found.setflags(write=False)
-    return found
-
-
-@lru_cache(maxsize=8)
-def _tails(sigma: float) -> Floats:
-    """2 P(K >= k) for k = 1, 2, ..., summed from the smallest mass on."""
-    tails = 2.0 * np.cumsum(masses(sigma)[:0:-1])[::-1]
+def float_tails(sigma: float) -> Floats:
+    """2 P(K >= k) of discrete Gaussian noise for k = 1, 2, ..., as floats next to the balls."""
+    tails = np.array([2.0 * float(tail) for tail in gaussian_table(sigma).tails[1:]])
     tails.setflags(write=False)
     return tails
 

@@ -24,11 +24,10 @@ from shuffledp.randomizers.integer_laws import (
     IntegerCells,
     IntegerLine,
     IntegerNoise,
-    farthest,
+    float_tails,
     gaussian_noise,
     gaussian_table,
     laplace_noise,
-    masses,
     whole_sums,
 )
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -250,7 +249,7 @@ class DiscreteGaussian(LatticeNoise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        size = self.top + 2 * farthest(self.sigma) + 1
+        size = self.top + math.ceil(75.0 * self.sigma)
         _check.count("integers, top + 75 sigma,", size, high=_MOST_INTEGERS)
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
@@ -323,11 +322,10 @@ class DiscreteGaussian(LatticeNoise):
             return log_above(largest([*found, arb(0)]))
 
     def variance(self, frequency: float = 0.0) -> float:
-        """sum k^2 f(k), slightly below sigma^2."""
+        """sum k^2 f(k) = sum over k >= 1 of (2 k - 1) P(|K| >= k), slightly below sigma^2."""
         del frequency
-        mass = masses(self.sigma)
-        k = np.arange(mass.size, dtype=np.float64)
-        return 2.0 * math.fsum(k * k * mass)
+        tails = float_tails(self.sigma)
+        return math.fsum((2.0 * np.arange(tails.size) + 1.0) * tails)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         return self._reports(reports)

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
@@ -16,7 +16,7 @@ from shuffledp import _check
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law, OutputClass, rational_ball
-from shuffledp.ball.record import Definition, Masses, Others, Pair, Parts, three
+from shuffledp.ball.record import Definition, Masses, Others, Pair, three
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism.parameters import or_none, whole
 from shuffledp.randomizers import composed
@@ -51,7 +51,7 @@ def joint_law(parts: Sequence[Definition], rows: Sequence[tuple[Any, ...]]) -> L
         if len(total) * len(law) > _MOST_CLASSES:
             raise NotCertified(f"joint: more than {_MOST_CLASSES:,} classes of outputs")
         total = [_times(x, y) for x in total for y in law]
-    return _exact_or_not(total)
+    return total
 
 
 def one_of_law(
@@ -62,14 +62,7 @@ def one_of_law(
     for part, share, column in zip(parts, shares, zip(*rows, strict=True), strict=True):
         found += _scaled(_part_law(part, column), share)
     absent = 1 - sum(shares, Fraction(0))
-    return _exact_or_not([*found, _nothing(absent, len(rows))] if absent > 0 else found)
-
-
-def _exact_or_not(law: Law) -> Law:
-    """Masses are given as fractions for all classes or for none."""
-    if all(c.rational is not None for c in law):
-        return law
-    return [replace(c, rational=None) for c in law]
+    return [*found, _nothing(absent, len(rows))] if absent > 0 else found
 
 
 def _part_law(part: Definition, inputs: Sequence[Any]) -> Law:
@@ -101,29 +94,21 @@ def _nothing(mass: Fraction, rows: int) -> OutputClass:
     """Outputs that say nothing, of this mass under every input."""
     zero = tuple(arb(0) for _ in range(rows))
     balls = tuple(rational_ball(mass) for _ in range(rows))
-    return OutputClass(rational_ball(mass), balls, zero, tuple([mass] * (rows + 1)))
+    return OutputClass(rational_ball(mass), balls, zero)
 
 
 def _times(x: OutputClass, y: OutputClass) -> OutputClass:
-    level = rational = None
+    level = None
     if x.level is not None and y.level is not None:
         level = tuple(a + b for a, b in zip(x.level, y.level, strict=True))
-    if x.rational is not None and y.rational is not None:
-        rational = tuple(a * b for a, b in zip(x.rational, y.rational, strict=True))
     both = zip(x.probability, y.probability, strict=True)
-    return OutputClass(x.blanket * y.blanket, tuple(a * b for a, b in both), level, rational)
+    return OutputClass(x.blanket * y.blanket, tuple(a * b for a, b in both), level)
 
 
 def _scaled(law: Law, share: Fraction) -> Law:
     ball = rational_ball(share)
     return [
-        OutputClass(
-            c.blanket * ball,
-            tuple(p * ball for p in c.probability),
-            c.level,
-            None if c.rational is None else tuple(v * share for v in c.rational),
-        )
-        for c in law
+        OutputClass(c.blanket * ball, tuple(p * ball for p in c.probability), c.level) for c in law
     ]
 
 
@@ -279,10 +264,6 @@ class Joint(PartsRandomizer):
     def _together(self, losses: Iterable[float]) -> float:
         """The sum over the attributes that may differ, the largest ones."""
         return _added(sorted(losses, reverse=True)[: self._differing])
-
-    def parts(self) -> Parts:
-        """All parts in every report."""
-        return Parts(self.randomizers, self.part_inputs, most=self.hamming)
 
     def unrestricted(self) -> Joint:
         """Without ``hamming``, and of parts without limits."""

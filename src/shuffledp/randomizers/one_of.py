@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.outputs import Law
-from shuffledp.ball.record import Masses, Others, Parts, WorstPairs
+from shuffledp.ball.record import Masses, Others, WorstPairs
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism.parameters import converted, positive
 from shuffledp.neighbours import Relation
@@ -70,12 +70,11 @@ def _scaled(
 ) -> AnyEstimate:
     share = drawn / n / rate
     if isinstance(found, PartsEstimate):
-        inner = part.parts()
-        if inner is None or inner.weights is not None:
+        if part.shares is not None:
             raise _unknown(part)
         parts = (
             _scaled(r, e, n=n, drawn=drawn, rate=rate)
-            for r, e in zip(inner.randomizers, found.parts, strict=True)
+            for r, e in zip(part.made_of, found.parts, strict=True)
         )
         return PartsEstimate(tuple(parts), n)
     if isinstance(found, FrequencyEstimate):
@@ -94,10 +93,9 @@ def _scaled(
 
 def sampled_variance(part: Randomizer, frequency: float, *, rate: float) -> float:
     """Per-user variance of ``sampled_estimate``; for means the bound stated there."""
-    inner = part.parts()
-    if inner is not None and inner.weights is None:
+    if part.made_of and part.shares is None:
         # Every report has all parts: as for one part, the largest of theirs.
-        return max(sampled_variance(r, frequency, rate=rate) for r in inner.randomizers)
+        return max(sampled_variance(r, frequency, rate=rate) for r in part.made_of)
     noise = part.variance(frequency)
     if isinstance(part, FrequencyRandomizer | Channel):
         return (noise + (1.0 - rate) * frequency) / rate
@@ -161,10 +159,6 @@ class Mixture(PartsRandomizer):
     def local_epsilon(self, delta: float) -> float:
         """The largest of the parts' at this delta."""
         return max(float(part.local_epsilon(delta)) for part in self.randomizers)
-
-    def parts(self) -> Parts:
-        """One part in each report."""
-        return Parts(self.randomizers, self.part_inputs, self.shares)
 
     def output_law(self, inputs: Sequence[Any]) -> Law:
         """The parts' classes side by side, and one class for a report that says nothing."""

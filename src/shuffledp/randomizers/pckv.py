@@ -99,21 +99,6 @@ class PCKVGRR(UniformOrOwn):
         gain, total = arb(self.eps0).expm1(), self._total
         return (gain + 2) / total, 2 / total, gain / total
 
-    def value_variance(self, *, frequency: float, value: float = 0.0) -> float:
-        """Per-user variance of what ``estimate_values`` gives for a key.
-
-        Parameters
-        ----------
-        frequency : float
-            Share of users that hold the key.
-        value : float
-            The value they hold it with; 0 is the worst.
-        """
-        share = _check.real("frequency", frequency, low=0.0, high=1.0)
-        x = _check.real("value", value, low=-1.0, high=1.0)
-        own, other = self._value_variances()
-        return share * (own - x * x) + (1.0 - share) * other
-
     def _value_variances(self) -> tuple[float, float]:
         """Variances at value 0, of holders and others: the key's probability by the gap squared."""
         gain = arb(self.eps0).expm1()

@@ -106,12 +106,6 @@ class PrivUnit(MeanRandomizer):
         grow = math.expm1(self.eps0)
         return grow / (1.0 + self.c * grow) * first_moment(height(self.c, self.d), self.d)
 
-    @property
-    def total_variance(self) -> float:
-        """E|U/m - x|^2 = 1/m^2 - 1, per user."""
-        m = self.shrinkage
-        return (1.0 - m) * (1.0 + m) / m / m
-
     def variance(self, frequency: float = 0.0) -> float:
         """Per-user variance of one coordinate, in the worse of its cases: along x and across it."""
         del frequency
