@@ -21,6 +21,7 @@ from flint import (
     ctx,
     fmpq,
     fmpq_mat,
+    fmpz,
     nmod_mat,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "float_below",
     "fmpq",
     "fmpq_mat",
+    "fmpz",
     "more_bits",
     "nmod_mat",
     "precision_for",

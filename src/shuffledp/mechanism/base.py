@@ -92,7 +92,8 @@ class Mechanism(Definition, Described, ABC):
         Parameters
         ----------
         frequency : float
-            For frequencies: the true frequency of the item.
+            For frequencies: the true frequency of the item; randomness of the mechanism alone, the
+            data are fixed. Mechanisms for means give the worst case over inputs.
         """
 
     # ---------------------------------------------------------------------- running it

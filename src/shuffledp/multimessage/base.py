@@ -256,7 +256,8 @@ class MultiMessage(Mechanism):
             raise rejected("shape of the aggregate's sums", sums.sums.shape, wanted)
         counts = sums.sums
         frequencies = (counts / n - blankets / n * step.up - rates.other) / rates.gap
-        errors = np.sqrt(self._variance(np.clip(frequencies, 0.0, 1.0), blankets / n) / n)
+        share, spread = np.clip(frequencies, 0.0, 1.0), blankets / n * step.up * step.stay
+        errors = np.sqrt(rates.variance(share, spread) / n)
         law = rates.law(counts, n)
         rest = (np.full(counts.shape, float(blankets)), step)
         return FrequencyEstimate(frequencies, errors, n, replace(law, rest=(rest,)))
@@ -267,13 +268,8 @@ class MultiMessage(Mechanism):
         m blanket messages a user, each sent with the rate g.
         """
         f = _check.real("frequency", frequency, low=0.0, high=1.0)
-        return float(self._variance(f, self.blankets * (self.rate_word / UNIT)))
-
-    def _variance(self, share: Any, blankets: float) -> Any:
-        """Variance of one user's part of an estimate, with this many blanket messages a user."""
-        rates, step = self.support, self.blanket_step
-        data = share * rates.own * rates.own_miss + (1.0 - share) * rates.other * rates.other_miss
-        return (blankets * step.up * step.stay + data) / rates.gap**2
+        step, sent = self.blanket_step, self.blankets * (self.rate_word / UNIT)
+        return float(self.support.variance(f, sent * step.up * step.stay))
 
     @property
     def _counted(self) -> int:

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.noises import check_inputs
@@ -22,7 +21,6 @@ from shuffledp.mechanism.base import (
     mechanism_names,
 )
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.randomness import RandomSource
 from shuffledp.search import least_epsilon
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 
@@ -86,8 +84,7 @@ class Randomizer(Mechanism):
         """What its bounds take for granted beside the protocol, in words; its parts' as well."""
         return tuple(dict.fromkeys(words for part in self.made_of for words in part.assumptions()))
 
-    # ---------------------------------------------------------- running it: all optional
-
+    @abstractmethod
     def aggregate(self, reports: Reports) -> Aggregate:
         """Sums over reports, all that ``estimate`` needs; aggregates of batches add up.
 
@@ -96,43 +93,10 @@ class Randomizer(Mechanism):
         ParameterError
             If a report is outside the message space.
         """
-        del reports
-        raise self._without("an estimator")
 
+    @abstractmethod
     def estimate(self, data: Reports | Aggregate) -> FrequencyEstimate | MeanEstimate:
         """Unbiased estimate with standard errors, from reports or from their aggregate."""
-        del data
-        raise self._without("an estimator")
-
-    def variance(self, frequency: float = 0.0) -> float:
-        """Per-user variance of the estimator: of n users' estimate it is this over n.
-
-        Parameters
-        ----------
-        frequency : float
-            For frequencies: the true frequency of the item; randomness of the randomizer alone,
-            the data are fixed. Mechanisms for means give the worst case over inputs.
-        """
-        del frequency
-        raise self._without("an estimator")
-
-    @property
-    def message_bits(self) -> float:
-        """Bits of one report (log2 of the message space; 64 for a float)."""
-        raise self._without("a fixed message size")
-
-    def _checked(self, values: ArrayLike) -> np.ndarray:
-        """The values as an array of inputs in the domain, or ParameterError."""
-        del values
-        raise self._without("a sampler")
-
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        """Reports of checked values."""
-        del values, source
-        raise self._without("a sampler")
-
-    def _without(self, what: str) -> NotCertified:
-        return NotCertified(f"{self.name}: {what} is not defined for this randomizer")
 
     # -----------------------------------------------------------------------------------
 

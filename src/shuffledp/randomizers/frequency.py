@@ -66,6 +66,15 @@ class Support:
         """The floats next to exact rates, or to the middles of balls."""
         return cls(*map(float, (own, 1 - own, other, 1 - other, gap)))
 
+    def variance(self, share: Any, blankets: float = 0.0) -> Any:
+        """[v + f p*(1 - p*) + (1 - f) q*(1 - q*)]/(p* - q*)^2 of items of the frequencies f.
+
+        v is the variance of what a user's blanket messages add to a count.
+        """
+        own, other = self.own * self.own_miss, self.other * self.other_miss
+        counts = share * own + (1.0 - share) * other + blankets
+        return counts / self.gap / self.gap
+
     def law(self, counts: Floats, n: int) -> Counts:
         """The law of such counts among n reports: Bin(m, p*) + Bin(n - m, q*) for m holders."""
         users = np.full(counts.shape, float(n))
@@ -149,18 +158,13 @@ class FrequencyRandomizer(Randomizer):
         rates = self.support
         frequencies = (sums.sums / n - rates.other) / rates.gap
         share = np.clip(frequencies, 0.0, 1.0)
-        errors = np.sqrt(self._variances(share) / n)
+        errors = np.sqrt(rates.variance(share) / n)
         return FrequencyEstimate(frequencies, errors, n, rates.law(sums.sums, n))
 
     def variance(self, frequency: float = 0.0) -> float:
         """[f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, per user."""
-        return float(self._variances(_check.real("frequency", frequency, low=0.0, high=1.0)))
-
-    def _variances(self, share: Any) -> Any:
-        rates = self.support
-        own = rates.own * rates.own_miss / rates.gap / rates.gap
-        other = rates.other * rates.other_miss / rates.gap / rates.gap
-        return share * own + (1.0 - share) * other
+        share = _check.real("frequency", frequency, low=0.0, high=1.0)
+        return float(self.support.variance(share))
 
 
 class UniformOrOwn(FrequencyRandomizer):

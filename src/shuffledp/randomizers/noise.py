@@ -27,6 +27,7 @@ from shuffledp import _special as special
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.noises import Noise
 from shuffledp.ball.outputs import rational_ball
+from shuffledp.errors import NotCertified
 from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.means import Floats, OnInterval
 from shuffledp.randomizers.values import blocks, real_values
@@ -286,7 +287,7 @@ class IntervalNoise(OnInterval):
         """The law of the noise, at the working precision."""
         found = self.added_noise()
         if found is None:
-            raise self._without("a density exp(-(|z|/scale)^shape)")
+            raise NotCertified(f"{self.name}: wanted noise of density exp(-(|z|/scale)^shape)")
         return found
 
     def inverse_tail(self, tail: Floats, doubt: Floats) -> tuple[Floats, Floats]:
