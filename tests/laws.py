@@ -48,10 +48,6 @@ def others_of(table):
     return mechanism_of(table).others()
 
 
-def bits_of(table):
-    return mechanism_of(table).one_bit()
-
-
 def ordered_pairs(table):
     """The pairs that together dominate all neighbouring ones."""
     return list(mechanism_of(table).worst_pairs().pairs)
