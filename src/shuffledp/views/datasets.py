@@ -9,34 +9,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from shuffledp import theorems
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.balls import arb, ctx, float_above
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, delta_from_log
+from shuffledp.bounds import shufflers
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.propose.inverse import lower_epsilon, upper_epsilon
 from shuffledp.propose.one_bit import AllDataSets, DataSet
 from shuffledp.propose.profile import LARGEST_EPSILON
-from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.rounds import Candidate, Round, compose
 from shuffledp.views.added_up import AddedUp
 from shuffledp.views.noise import AddedNoise
 
 # How near both ends of eps of one coordinate are, relatively; and with Laplace noise.
 _RTOL, _LAPLACE = 1e-6, 5e-4
-# What infinite losses may add to delta.
-_SHARE = 1e-3
 # Values of a curve are this far apart at the most (``Round``); what follows asks for no less;
 # with Laplace noise, where searches take longer, somewhat farther.
 _STEADY, _STEADY_LAPLACE = 1e-3, 4e-3
 # Relative width of eps of several coordinates together, where none is asked for.
 _RTOL_TOGETHER = 5e-4
-U = UNIT_ROUNDOFF
 # Bits of a pure guarantee.
 _BITS = 128
 
@@ -45,36 +40,29 @@ def local_guarantee(view: AddedUp) -> float:
     """Pure guarantee in nats of one user's reports in all rounds, seen alone; inf if there is none.
 
     Of a 0 and a 1 the outputs' log ratios are at most L_1 = log P(1|1)/P(1|0) and
-    L_0 = log P(0|0)/P(0|1); with f coordinates that fall and r that rise, in one order, at most
-    f L_1 + r L_0.
+    L_0 = log P(0|0)/P(0|1); with f coordinates that fall and r <= f that rise, at most
+    f max(L_0, L_1) + r min(L_0, L_1) (docs/theory-sums.md, Lemma 1.4).
 
     Parameters
     ----------
     view : AddedUp
         What is added up.
     """
-    mechanism = view.mechanism
-    if not isinstance(mechanism, OUE | RAPPOR):
-        return _up(Fraction(view.rounds), mechanism.eps0)
-    ones = min(view.ones, mechanism.d)
-    rising = 0 if view.relation != REPLACEMENT else min(ones, mechanism.d - ones)
-    if isinstance(mechanism, RAPPOR):
-        return _up(Fraction((ones + rising) * view.rounds, 2), mechanism.eps0)
-    # L_1 + L_0 = eps0, L_0 = log(2/(1 + e^-eps0)): no difference of logs, which next to eps0 = 0
-    # would leave nothing but rounding.
-    left = -math.log1p(0.5 * math.expm1(-mechanism.eps0))
-    rest = (ones - rising) * view.rounds
-    whole = _up(Fraction(ones * view.rounds), mechanism.eps0)
-    return whole if rest == 0 else (whole - rest * left * (1.0 - 8 * U)) * (1.0 + 8 * U)
+    ones, whole = min(view.ones, view.count), view.mechanism.eps0
+    if view.normal is None and view.count > 1 and not (view.items and view.relation == REPLACEMENT):
+        rising = min(ones, view.count - ones) if view.relation == REPLACEMENT else 0
+        with ctx.workprec(_BITS):
+            first, second = _log_ratios(view)
+            whole = float_above(ones * first.max(second) + rising * first.min(second))
+    return shufflers.local_guarantee(whole, 1, view.rounds)
 
 
-def _up(times: Fraction, eps0: float) -> float:
-    """The smallest float that is at least this multiple of eps0."""
-    if math.isinf(eps0):
-        return math.inf
-    exact = times * Fraction(eps0)
-    product = float(exact)
-    return product if Fraction(product) >= exact else math.nextafter(product, math.inf)
+def _log_ratios(view: AddedUp) -> tuple[arb, arb]:
+    """Largest log ratios L_1 of a bit that is 1, and L_0 of one that is 0; maybe infinite."""
+    low, high = (view.bits.law(x).share for x in view.bits.inputs)
+    pairs = [(high, low), (1 - low, 1 - high)]
+    first, second = ((p / q).log() if q > 0 else arb.pos_inf() for p, q in pairs)
+    return first, second
 
 
 def searched(view: AddedUp, *, quantity: Quantity, value: float) -> Bound:
@@ -155,15 +143,13 @@ def _rtol(noise: AddedNoise | None) -> float:
 
 def pure_of_one(view: AddedUp) -> float:
     """Pure guarantee of one coordinate, with the aggregator's noise if there is some; or inf."""
-    bits, noise = view.bits, view.added
+    noise = view.added
     with ctx.workprec(_BITS):
-        low, high = (bits.law(x).share for x in bits.inputs)
-        both = [(high, low), (1 - low, 1 - high)]
-        found = max(float_above((p / q).log()) if q > 0 else math.inf for p, q in both)
+        found = max(map(float_above, _log_ratios(view)))
         if noise is None or noise.kind != "discrete-laplace":
             return found
-        own = float_above(noise.law.guarantee(low, high))
-        return min(found, own, float_above(1 / arb(noise.scale)))
+        low, high = (view.bits.law(x).share for x in view.bits.inputs)
+        return min(found, float_above(noise.law.guarantee(low, high)))
 
 
 def _held(view: AddedUp, named: dict[str, Any]) -> dict[str, Any]:
