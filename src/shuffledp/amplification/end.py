@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from shuffledp import theorems
 from shuffledp.amplification.words import HONEST
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.neighbours import Relation
 from shuffledp.propose.profile import Profile
 from shuffledp.rounds.curve import Sharper
 from shuffledp.rounds.curve import Source as Curve
+from shuffledp.search import least_epsilon
 
 Side = Literal["upper", "lower"]
 
+# How near both ends of eps are where log delta is known nearly exactly.
+_EXACT = 1e-12
 # A width up to this many times the one asked for is not worth a note.
 _MISSED = 3.0
 _LOCAL_ACTIVE = "the local guarantee is the active bound: shuffling certifies nothing more"
@@ -128,6 +132,36 @@ class Certifier(ABC):
     def exact(self) -> Curve | None:
         """The supremum's curve with both ends, or None; with it, rounds need no other analysis."""
         return None
+
+
+def exact_ends(
+    log_delta: Callable[[float], LogInterval], quantity: Literal["epsilon", "delta"], value: float
+) -> tuple[float, float]:
+    """Both ends of eps, 1e-12 apart, or of log delta, where log delta is known nearly exactly.
+
+    Parameters
+    ----------
+    log_delta : callable
+        eps in nats -> certified bracket of log delta.
+    quantity : {"epsilon", "delta"}
+        What is bounded.
+    value : float
+        What is held fixed: delta for "epsilon", eps for "delta".
+    """
+    if quantity == "delta":
+        return log_delta(value)
+    # The target is the rounded logarithm of delta.
+    target = math.log(value)
+    room = 4.0 * math.ulp(target)
+    high_of = lambda epsilon: log_delta(epsilon).high  # noqa: E731
+    found = least_epsilon(high_of, target - room, start=1.0, cap=math.inf, rtol=_EXACT)
+    if found is None:
+        return 0.0, math.inf
+    low = found.beyond or 0.0
+    # What misses the target by its rounding alone is no lower end.
+    while low > 0.0 and not log_delta(low).low >= target + room:
+        low = max(low * (1.0 - _EXACT) - 1e-300, 0.0)
+    return low, found.value
 
 
 def bound_of(

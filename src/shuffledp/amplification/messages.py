@@ -5,24 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from shuffledp import theorems
 from shuffledp._check import Trust
 from shuffledp.amplification.analyses import ANALYSES, UNCERTIFIED, Analysis, When, analysis_named
-from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, Side, bound_of
+from shuffledp.amplification.end import (
+    Certifier,
+    End,
+    EpsilonAt,
+    LogDeltaAt,
+    Side,
+    bound_of,
+    exact_ends,
+)
 from shuffledp.amplification.rounds import round_of
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.amplification.words import HONEST, own_assumptions
 from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.bounds.local import log_local_delta
 from shuffledp.bounds.shufflers import local_guarantee
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.laws.sources import Source
+from shuffledp.laws.sources import Source, lower_theorem
 from shuffledp.neighbours import Relation
 from shuffledp.propose.data_sets import DataSet, lower_epsilon, lower_log_delta, several_sets
 from shuffledp.propose.profile import LOOSE
 from shuffledp.published import FORMULAS, Estimate
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import GaussianBall, Randomizer
 from shuffledp.rounds import Round
 from shuffledp.values.work import Answers, Beside
 
@@ -117,6 +127,8 @@ class Messages(Seen):
         if analysis is not None:
             analysis_named(analysis)  # refuses published formulas that are not certified
             closing = False
+        elif self.n == 1 and (alone := _exactly_known(self.source)) is not None:
+            return self._alone(alone, quantity, value)
         if quantity == "epsilon":
             upper = self._upper_epsilon(value, analysis)
             lower, upper = self._lower_epsilon(value, upper, analysis, closing=closing)
@@ -125,6 +137,17 @@ class Messages(Seen):
             lower, upper = self._log_delta(value, analysis, closing=closing)
             at, wanted = {"epsilon": value, "n": self.n}, self.width
         return bound_of(quantity, lower, upper, at=at, relation=self.relation, wanted=wanted)
+
+    def _alone(self, source: Randomizer, quantity: Quantity, value: float) -> Bound:
+        """Both ends at n = 1, where the messages are the report itself."""
+        x0, x1 = source.worst_pairs().pairs[0]
+        low, high = exact_ends(partial(log_local_delta, source, x0, x1), quantity, value)
+        upper, lower = self._local(high, None), _ZERO._replace(value=low)
+        if low not in {0.0, -math.inf}:
+            witness = {"analysis": "dataset", "x0": x0, "x1": x1, "swap": False}
+            lower = lower._replace(theorem=lower_theorem(self.source), witness=witness)
+        at = {"delta" if quantity == "epsilon" else "epsilon": value, "n": 1}
+        return bound_of(quantity, lower, upper, at=at, relation=self.relation, wanted=self.rtol)
 
     def estimate(self, delta: float, analysis: str) -> Estimate:
         """eps at this delta by a published formula."""
@@ -439,6 +462,15 @@ class Messages(Seen):
             rtol=self.rtol,
             key=(self.source, self.n, self.trust, self.rtol),
         )
+
+
+def _exactly_known(source: Source) -> Randomizer | None:
+    """The noise of a report without a pure guarantee whose own delta is known exactly, or None."""
+    if not isinstance(source, Randomizer) or math.isfinite(source.eps0):
+        return None
+    alone = source.coordinate_noise if isinstance(source, GaussianBall) else source
+    # A single worst pair attains both ends.
+    return alone if alone.added_noise() and len(alone.worst_pairs().pairs) == 1 else None
 
 
 _WORK: Beside[Messages, Answers] = Beside(lambda _: Answers())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from shuffledp.amplification.end import exact_ends
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import LogInterval
@@ -17,11 +18,7 @@ from shuffledp.bound import Bound, delta_from_log
 from shuffledp.bounds.local import delta_gaussian
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds.gaussian import enclosed
-from shuffledp.search import least_epsilon
 from shuffledp.views.added_up import AddedUp
-
-# How near both ends of eps are.
-_NEAR = 1e-12
 
 
 def normal_sum(view: AddedUp, noise: Gaussian, quantity: Quantity, value: float) -> Bound:
@@ -47,22 +44,9 @@ def normal_sum(view: AddedUp, noise: Gaussian, quantity: Quantity, value: float)
 
         return enclosed(delta)
 
-    logs = (None, None)
-    if quantity == "epsilon":
-        # The target is the rounded logarithm of delta.
-        target = math.log(value)
-        room = 4.0 * math.ulp(target)
-        high_of = lambda epsilon: log_delta(epsilon).high  # noqa: E731
-        found = least_epsilon(high_of, target - room, start=1.0, cap=math.inf, rtol=_NEAR)
-        high, low = (math.inf, 0.0) if found is None else (found.value, found.beyond or 0.0)
-        # What misses the target by its rounding alone is no lower end.
-        while low > 0.0 and not log_delta(low).low >= target + room:
-            low = max(low * (1.0 - _NEAR) - 1e-300, 0.0)
-        ends = (low, high)
-    else:
-        found = log_delta(value)
-        logs = (found.low, found.high)
-        ends = delta_from_log(*logs)
+    ends, logs = exact_ends(log_delta, quantity, value), (None, None)
+    if quantity == "delta":
+        ends, logs = delta_from_log(*ends), ends
     witness = {"analysis": "sum-of-normals"}
     some = ends[0] > 0.0 or logs[0] not in (None, -math.inf)
     both = {"upper": witness, "lower": witness if some else {}}
