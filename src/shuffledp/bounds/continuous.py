@@ -19,9 +19,8 @@ from shuffledp.kernel.cells import Atom, Cell, Gain, above, below, gains, gather
 __all__ = [
     "CellPair",
     "Cells",
-    "FixedSource",
     "Law",
-    "LineSource",
+    "Source",
     "bracketed",
     "law_above",
     "law_below",
@@ -91,6 +90,55 @@ class Cells(NamedTuple):
     q: arb
     outside: bool = False
 
+    def swap(self) -> Cells:
+        """The cells with P and Q exchanged."""
+        return Cells([cell.swap() for cell in self.cells], self.q, self.p, self.outside)
+
+    def below(self, eps: arb) -> Law:
+        """A law below: cells at their mean gains, in ascending order."""
+        rest, loss = _rest(cell.mass for cell in self.cells), eps.exp() * self.q
+        atoms = sorted(below(gains(self.cells, eps.exp())), key=lambda atom: float(atom[1]))
+        return Law(atoms, rest, loss)
+
+    def above(self, eps: arb, rare: float, n: int) -> Law:
+        """A law above for n messages: cells at the ends of their ranges.
+
+        The largest gains, of mass up to ``rare`` under P, are charged to delta as a whole.
+        """
+        found = law_above(_without_rare(gains(self.cells, eps.exp()), rare))
+        return Law(_lows_raised(found.atoms, n), found.rest, found.charge + self.p)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The laws of one report under the victim's two inputs and the reference.
+
+    Attributes
+    ----------
+    name : hashable
+        A key of the laws.
+    make : callable
+        () -> at the working precision, a line, whose cells are made anew at every eps, or cells
+        that are made once, and then grouped or spread.
+    """
+
+    name: Hashable
+    make: Callable[[], Line | Cells] = field(compare=False, repr=False)
+    _made: dict[int, Line | Cells] = field(
+        default_factory=dict, compare=False, repr=False, init=False
+    )
+
+    def swap(self) -> Source:
+        """The source with P and Q exchanged."""
+        make = self.make
+        return Source((self.name, "swapped"), lambda: make().swap())
+
+    def made(self) -> Line | Cells:
+        """The line, or the cells, at the working precision."""
+        if ctx.prec not in self._made:
+            self._made[ctx.prec] = self.make()
+        return self._made[ctx.prec]
+
 
 @dataclass(frozen=True)
 class CellPair:
@@ -98,13 +146,13 @@ class CellPair:
 
     Attributes
     ----------
-    source : LineSource or FixedSource
+    source : Source
         The laws of one report.
     n : int
         Number of messages in the shuffle, the victim's included.
     """
 
-    source: LineSource | FixedSource
+    source: Source
     n: int
 
     @property
@@ -124,7 +172,8 @@ class CellPair:
     def has_outside(self) -> bool:
         """Whether the victim has outputs that the reference does not have."""
         with ctx.workprec(precision_for(self.n)):
-            return self.source.has_outside
+            made = self.source.made()
+        return isinstance(made, Cells) and made.outside
 
     def log_floor(self) -> float:
         """-inf: every output of P is also one of Q."""
@@ -146,104 +195,6 @@ def _with_rest(found: Law) -> Atoms:
     """A law's atoms and the left-over of the reference, whose gain is 0."""
     masses, values = [m for m, _ in found.atoms], [g for _, g in found.atoms]
     return Atoms([*masses, found.rest], [*values, arb(0)])
-
-
-@dataclass(frozen=True)
-class LineSource:
-    """A number plus symmetric noise: cells are made anew at every eps.
-
-    Attributes
-    ----------
-    name : hashable
-        A key of the law.
-    make : callable
-        () -> the line, at the working precision.
-    """
-
-    name: Hashable
-    make: Callable[[], Line] = field(compare=False, repr=False)
-    _made: dict[object, object] = field(default_factory=dict, compare=False, repr=False, init=False)
-
-    def swap(self) -> LineSource:
-        """The source with P and Q exchanged."""
-        make = self.make
-
-        def exchanged() -> Line:
-            line = make()
-            return replace(line, x0=line.x1, x1=line.x0)
-
-        return LineSource((self.name, "swapped"), exchanged)
-
-    @property
-    def has_outside(self) -> bool:
-        """False: noise reaches every output."""
-        return False
-
-    def line(self) -> Line:
-        """The line at the working precision."""
-        key = ctx.prec
-        if key not in self._made:
-            self._made[key] = self.make()
-        return self._made[key]  # type: ignore[return-value]
-
-    def gains(self, eps: arb, edges: Sequence[float]) -> list[Gain]:
-        """The gains on cells cut at these edges."""
-        return gains(self.line().cells(edges), eps.exp())
-
-
-@dataclass(frozen=True)
-class FixedSource:
-    """Cells that are made once, and then grouped or spread at every eps.
-
-    Attributes
-    ----------
-    name : hashable
-        A key of the law.
-    make : callable
-        () -> the cells, at the working precision.
-    """
-
-    name: Hashable
-    make: Callable[[], Cells] = field(compare=False, repr=False)
-    _made: dict[object, object] = field(default_factory=dict, compare=False, repr=False, init=False)
-
-    def swap(self) -> FixedSource:
-        """The source with P and Q exchanged."""
-        make = self.make
-
-        def exchanged() -> Cells:
-            made = make()
-            return Cells([cell.swap() for cell in made.cells], made.q, made.p, outside=made.outside)
-
-        return FixedSource((self.name, "swapped"), exchanged)
-
-    @property
-    def has_outside(self) -> bool:
-        """Whether outputs left out of the cells have no mass under the reference."""
-        return self.cells().outside
-
-    def cells(self) -> Cells:
-        """The cells at the working precision."""
-        key = ctx.prec
-        if key not in self._made:
-            self._made[key] = self.make()
-        return self._made[key]  # type: ignore[return-value]
-
-    def below(self, eps: arb) -> Law:
-        """A law below: cells at their mean gains, in ascending order."""
-        made = self.cells()
-        rest, loss = _rest(cell.mass for cell in made.cells), eps.exp() * made.q
-        atoms = sorted(below(gains(made.cells, eps.exp())), key=lambda atom: float(atom[1]))
-        return Law(atoms, rest, loss)
-
-    def above(self, eps: arb, rare: float, n: int) -> Law:
-        """A law above for n messages: cells at the ends of their ranges.
-
-        The largest gains, of mass up to ``rare`` under P, are charged to delta as a whole.
-        """
-        made = self.cells()
-        found = law_above(_without_rare(gains(made.cells, eps.exp()), rare))
-        return Law(_lows_raised(found.atoms, n), found.rest, found.charge + made.p)
 
 
 def _without_rare(found: list[Gain], most: float) -> list[Gain]:

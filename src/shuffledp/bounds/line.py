@@ -104,6 +104,10 @@ class Line:
         shares = (self.noise.inside(x) for x in (reference, self.x0, self.x1))
         return tuple(shares)  # type: ignore[return-value]
 
+    def swap(self) -> Line:
+        """The line with P and Q exchanged."""
+        return replace(self, x0=self.x1, x1=self.x0)
+
     def cells(self, edges: Sequence[float]) -> list[Cell]:
         """The cells of the line, cut at these places and at the ends of the spans.
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
 from shuffledp.ball.outputs import Law, rational_ball
-from shuffledp.bounds.continuous import CellPair, Cells, FixedSource, LineSource
+from shuffledp.bounds.continuous import CellPair, Cells, Source
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair, Laws
 from shuffledp.errors import NotCertified
@@ -206,16 +206,12 @@ def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int) -> Pair:
     if classes is not None:
         return classes
     name = (randomizer, repr(inputs))
-    if randomizer.line(inputs) is not None:
-        return CellPair(LineSource(name, partial(_line, randomizer, inputs)), n)
-    return CellPair(FixedSource(name, partial(cells_of, randomizer, inputs)), n)
+    return CellPair(Source(name, partial(_line_or_cells, randomizer, inputs)), n)
 
 
-def _line(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line:
+def _line_or_cells(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | Cells:
     line = randomizer.line(inputs)
-    if line is None:
-        raise NotCertified(f"{randomizer.name}: wanted noise on a line")
-    return line
+    return cells_of(randomizer, inputs) if line is None else line
 
 
 def is_continuous(randomizer: Randomizer) -> bool:

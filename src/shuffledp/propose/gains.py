@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, total
 from shuffledp.bounds.continuous import (
     CellPair,
-    FixedSource,
-    LineSource,
+    Cells,
+    Source,
     bracketed,
     law_above,
     law_below,
 )
+from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import End, Gains, LawPair
-from shuffledp.kernel.cells import Atom
+from shuffledp.kernel.cells import Atom, Gain, gains
 from shuffledp.propose.cells import Aim, Floats, Sketch, edges, places, rough_law, sketch
 
 __all__ = ["Pair", "Rough", "gains_of", "in_floats"]
@@ -78,9 +79,11 @@ def gains_of(pair: Pair, eps: arb, log_error: float, end: End, guess: float) -> 
         return pair.gains(eps, _log_cut(eps, log_error))
     aim = Aim(pair.n, guess, log_error + _MORE)
     ends = {"upper": end != "lower", "lower": end != "upper"}
-    if isinstance(pair.source, LineSource):
-        return _of_line(pair.source, eps, aim, **ends)
-    return _of_cells(pair.source, eps, aim, **ends)
+    made = pair.source.made()
+    if isinstance(made, Cells):
+        return _of_cells(made, eps, aim, **ends)
+    sketched = _sketch(pair.source, aim.log_error)
+    return _of_line(made, sketched, eps, aim, **ends)
 
 
 def _log_cut(eps: arb, log_error: float) -> float:
@@ -88,16 +91,16 @@ def _log_cut(eps: arb, log_error: float) -> float:
     return _CUT * max(math.ceil((log_error - float(eps)) / _CUT), 1)
 
 
-def _of_line(source: LineSource, eps: arb, aim: Aim, *, upper: bool, lower: bool) -> Gains:
-    seen, epsilon = _sketch(source, aim.log_error), float(eps)
-    top = source.gains(eps, edges(seen, aim, epsilon=epsilon, upper=True)) if upper else None
-    low = source.gains(eps, edges(seen, aim, epsilon=epsilon, upper=False)) if lower else None
-    return bracketed(
-        None if low is None else law_below(low), None if top is None else law_above(top)
-    )
+def _of_line(line: Line, seen: Sketch, eps: arb, aim: Aim, *, upper: bool, lower: bool) -> Gains:
+    def found(*, upper: bool) -> list[Gain]:
+        return gains(line.cells(edges(seen, aim, epsilon=float(eps), upper=upper)), eps.exp())
+
+    below = law_below(found(upper=False)) if lower else None
+    above = law_above(found(upper=True)) if upper else None
+    return bracketed(below, above)
 
 
-def _of_cells(source: FixedSource, eps: arb, aim: Aim, *, upper: bool, lower: bool) -> Gains:
+def _of_cells(source: Cells, eps: arb, aim: Aim, *, upper: bool, lower: bool) -> Gains:
     epsilon, above, below = float(eps), None, None
     if upper:
         above = source.above(eps, math.exp(aim.log_error + _RARE), aim.n)
@@ -114,14 +117,14 @@ def _of_cells(source: FixedSource, eps: arb, aim: Aim, *, upper: bool, lower: bo
     return bracketed(below, above)
 
 
-def _sketch(source: LineSource, log_error: float) -> Sketch:
+def _sketch(source: Source, log_error: float) -> Sketch:
     return _sketched(source, 10.0 * math.floor((log_error + _DEEPER) / 10.0))
 
 
 # Equal sources have equal laws.
 @lru_cache(maxsize=64)
-def _sketched(source: LineSource, depth: float) -> Sketch:
-    return sketch(source.line(), depth)
+def _sketched(source: Source, depth: float) -> Sketch:
+    return sketch(cast("Line", source.made()), depth)
 
 
 # ------------------------------------------------------------------------------------ estimates
@@ -135,10 +138,8 @@ def in_floats(pair: Pair, epsilon: float) -> Rough:
         atoms = made.above or ([], [])
         masses, gains = (np.array([float(x) for x in row]) for row in atoms)
         return Rough(masses, gains, float(total(atoms[0]) - 1), float(made.seen.upper()))
-    if isinstance(pair.source, LineSource):
-        masses, found, heavy = _rough_line(pair.source, epsilon)
-    else:
-        masses, found, heavy = _rough_cells(pair.source, epsilon)
+    rough = _rough_cells if isinstance(pair.source.made(), Cells) else _rough_line
+    masses, found, heavy = rough(pair.source, epsilon)
     seen = heavy > _SEEN * float(heavy.sum())
     rest = max(1.0 - math.fsum(masses[seen]), 0.0)
     found = np.minimum(found[seen], _HUGE)
@@ -146,11 +147,11 @@ def in_floats(pair: Pair, epsilon: float) -> Rough:
 
 
 @lru_cache(maxsize=64)
-def _nodes(source: LineSource) -> tuple[Floats, Floats, Floats]:
-    return rough_law(source.line())
+def _nodes(source: Source) -> tuple[Floats, Floats, Floats]:
+    return rough_law(cast("Line", source.made()))
 
 
-def _rough_line(source: LineSource, epsilon: float) -> tuple[Floats, Floats, Floats]:
+def _rough_line(source: Source, epsilon: float) -> tuple[Floats, Floats, Floats]:
     """Masses, gains and masses of P at Gauss-Legendre nodes."""
     masses, u, v = _nodes(source)
     with np.errstate(over="ignore"):
@@ -158,12 +159,13 @@ def _rough_line(source: LineSource, epsilon: float) -> tuple[Floats, Floats, Flo
 
 
 @lru_cache(maxsize=64)
-def _rows(source: FixedSource) -> Floats:
+def _rows(source: Source) -> Floats:
     """Masses of cells under the reference, P and Q."""
-    return np.array([[float(c.mass), float(c.p), float(c.q)] for c in source.cells().cells])
+    cells = cast("Cells", source.made()).cells
+    return np.array([[float(c.mass), float(c.p), float(c.q)] for c in cells])
 
 
-def _rough_cells(source: FixedSource, epsilon: float) -> tuple[Floats, Floats, Floats]:
+def _rough_cells(source: Source, epsilon: float) -> tuple[Floats, Floats, Floats]:
     """Masses, gains and masses of P for groups of cells at their mean gains."""
     rows, grow = _rows(source).reshape(-1, 3), math.exp(epsilon)
     if not rows.size:
