@@ -21,6 +21,8 @@ __all__ = ["AllDataSets", "DataSet"]
 
 # Number of victims kept, each at an eps in an order.
 _KEPT = 4
+# Relative width of delta to which a witness is the worst data set.
+_WITNESS = 1e-9
 
 
 class DataSet(NamedTuple):
@@ -53,8 +55,7 @@ class AllDataSets:
         self._firsts = bits.inputs[1:] if bits.mirrored else bits.inputs[::-1]
         self._victims: dict[tuple[Any, float], OneBit] = {}
         self._values: dict[tuple[DataSet, float], LogInterval] = {}
-        self._found: dict[tuple[float, float], LogInterval] = {}
-        self._worst: dict[float, tuple[float, DataSet]] = {}
+        self._found: dict[tuple[float, float], tuple[LogInterval, DataSet]] = {}
 
     def __reduce__(self) -> tuple[type[AllDataSets], tuple[Any, ...]]:
         return AllDataSets, (self.mechanism, self.n, self.noise)
@@ -81,9 +82,7 @@ class AllDataSets:
     ) -> LogInterval:
         """Both ends of log delta over all data sets at eps >= 0 (nats), about ``width`` apart."""
         del end, target, off
-        if (epsilon, width) not in self._found:
-            self._found[epsilon, width] = self._largest(epsilon, width)
-        return self._found[epsilon, width]
+        return self._worst(epsilon, width)[0]
 
     def rough_log_delta(self, epsilon: float) -> float:
         """An estimate of log delta from data sets in which all others hold the same value."""
@@ -91,10 +90,8 @@ class AllDataSets:
         return max(self.of_dataset(held, min(epsilon, LARGEST_EPSILON)).low for held in alike)
 
     def witness(self, epsilon: float) -> dict[str, Any]:
-        """The worst data set found at this eps: x0, x1 and what the others hold."""
-        if epsilon not in self._worst:
-            self.log_delta(epsilon)
-        (x0, held), (low, high) = self._worst[epsilon][1], self.bits.inputs
+        """The worst data set at this eps, to a billionth of delta: x0, x1 and what others hold."""
+        (x0, held), (low, high) = self._worst(epsilon, _WITNESS)[1], self.bits.inputs
         x1 = low if x0 == high else high
         return {"x0": x0, "x1": x1, "others": [[x0, held], [x1, self.n - 1 - held]]}
 
@@ -123,19 +120,22 @@ class AllDataSets:
             laws = [self.bits.law(x) for x in self.bits.inputs]
             return min(float(p.mid()) for law in laws for p in (law.share, law.rest))
 
-    def _largest(self, epsilon: float, width: float) -> LogInterval:
-        """Both ends; the data set that attains the lower one is kept."""
-        at, low, high = min(epsilon, LARGEST_EPSILON), -math.inf, -math.inf
+    def _worst(self, epsilon: float, width: float) -> tuple[LogInterval, DataSet]:
+        """Both ends, and the data set that attains the lower one."""
+        if (epsilon, width) not in self._found:
+            self._found[epsilon, width] = self._largest(epsilon, width)
+        return self._found[epsilon, width]
+
+    def _largest(self, epsilon: float, width: float) -> tuple[LogInterval, DataSet]:
+        at, found = min(epsilon, LARGEST_EPSILON), list[tuple[LogInterval, DataSet]]()
         with ctx.workprec(self._precision):
             for x0 in self._firsts:
                 ends, held = largest(self._victim(x0, at), width=width)
-                low, high = max(low, ends.low), max(high, ends.high)
-                worst = ends.low, DataSet(x0, held)
-                self._worst[epsilon] = max(
-                    self._worst.get(epsilon, worst), worst, key=lambda x: x[0]
-                )
+                found.append((ends, DataSet(x0, held)))
+        (low, _), worst = max(found, key=lambda one: one[0].low)
         # delta does not increase in eps.
-        return LogInterval(low if at == epsilon else -math.inf, high)
+        low = low if at == epsilon else -math.inf
+        return LogInterval(low, max(ends.high for ends, _ in found)), worst
 
     def _victim(self, x0: Any, epsilon: float) -> OneBit:
         key = (x0, epsilon)
