@@ -9,7 +9,7 @@ import shuffledp as sd
 from crowds.exact import datasets, worst
 from crowds.test_crowd import TIERS, channel, drawn
 from enumerated import shuffled
-from shuffledp.population.member import CrowdCurve
+from shuffledp.rounds import UpperValues
 
 EPSILONS = (0.0, 1e-5, 0.02, 0.1, 0.3, 0.55, 0.8, 1.4)
 
@@ -58,8 +58,8 @@ def test_two_rounds_against_all_data_sets(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_the_curve_is_above_every_data_set(seed):
     for groups, victim, member in members(seed):
-        curve = member.as_round().sharper
-        assert isinstance(curve, CrowdCurve)
+        curve = member.as_round().groups[-1][0]
+        assert isinstance(curve, UpperValues)
         for epsilon in EPSILONS:
             truth = worst(groups, victim, epsilon)
             assert float(truth) <= math.exp(curve.log_upper(epsilon)) * (1.0 + 1e-12)
@@ -86,7 +86,7 @@ def test_one_round_is_one_and_more_are_far_below_the_own_group_s():
 def test_guarantees_small_and_large(eps0):
     crowd = sd.shuffle(groups=[(sd.BinaryRR(eps0=1.0), 3), (sd.BinaryRR(eps0=eps0), 2)], victim=1)
     rounds = crowd.compose(rounds=2)
-    curve = crowd.as_round().sharper
+    curve = crowd.as_round().groups[-1][0]
     for share in (0.0, 1e-9, 0.3, 0.999):
         epsilon = share * eps0
         assert curve.log_upper(epsilon) >= crowd.delta(epsilon=epsilon).log_lower

@@ -11,7 +11,8 @@ ROUNDS = sd.shuffle(sd.BinaryRR(eps0=1.0), n=30).compose(rounds=2)
 
 @pytest.fixture
 def far_too_high(monkeypatch):
-    monkeypatch.setattr(Rounds, "_lower_epsilon", lambda *_, **__: (2.0, {}))
+    ends = {True: 1.0, False: 2.0}
+    monkeypatch.setattr(Rounds, "_cross", lambda *_, upper: ends[upper])
     plain = Rounds.log_delta
     monkeypatch.setattr(Rounds, "log_delta", lambda *a, **k: plain(*a, **k)._replace(low=-0.5))
 

@@ -10,7 +10,7 @@ from dp_accounting.pld import privacy_loss_distribution as distribution
 import shuffledp as sd
 from shuffledp.rounds.gaussian import log_delta_gaussian
 from shuffledp.rounds.loss import LossLaw, LossPair
-from shuffledp.rounds.part import Given
+from shuffledp.rounds.round import Round
 from shuffledp.rounds.tradeoff import attained
 
 FAR, GRID = 400.0, 0.5
@@ -90,7 +90,7 @@ def test_gaussian_and_concentrated_dp_count_every_finite_loss(rare):
 def test_a_direction_without_far_losses_ends_no_sooner_than_the_other():
     law = symmetric(1e-30)
     near = LossLaw(np.array([-1.0, 1.0]), np.array([0.25, 0.75]))
-    part = Given(
+    part = Round(
         label="one-sided",
         pair=LossPair(law, near),
         key="one-sided",

@@ -30,8 +30,8 @@ class Corners:
         total = mpmath.fsum(max(x - a * y, 0) for x, y in self.pairs)
         return float(mpmath.log(total)) if total > 0 else -math.inf
 
-    def log_delta(self, epsilon, *, width=0.0):
-        del width
+    def log_delta(self, epsilon, *, width=0.0, end="both"):
+        del width, end
         log = self._log(epsilon)
         pad = 2.0**-52 * (1.0 + abs(log)) if log > -math.inf else 0.0
         share = (epsilon * 7919.0) % 1.0

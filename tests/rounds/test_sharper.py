@@ -36,7 +36,7 @@ def stolen_round(one):
     best = Messages(one.source, one.n, rtol=one.seen.rtol)
     return round_of(
         one.source,
-        [upper for _, upper in best.asked("upper", None) if upper.profiles],
+        next(upper for _, upper in best.asked("upper", None) if upper.profiles),
         sharper=analysis_named("label-stealing").make(one.source, one.n),
         label="stolen",
         eps0=one.eps0,

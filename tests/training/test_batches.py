@@ -7,10 +7,9 @@ import pytest
 from scipy.special import ndtr
 
 import shuffledp as sd
-from shuffledp import theorems
-from shuffledp.amplification.end import EpsilonAt
 from shuffledp.arithmetic.intervals import LogInterval
-from shuffledp.training.account import OfCurve
+from shuffledp.neighbours import REPLACEMENT
+from shuffledp.rounds import Round
 
 ONE = {"clip": 1.0, "epochs": 1, "batch": 1}
 
@@ -173,13 +172,19 @@ def test_one_example_is_the_gaussian_mechanism(sampler):
 
 
 @pytest.mark.parametrize("delta", [0.3, 1e-3, 1e-6, 1e-9, 1e-100])
-def test_eps_of_an_epoch_meets_delta_and_not_only_its_rounded_logarithm(delta):
+def test_eps_of_a_round_meets_delta_and_not_only_its_rounded_logarithm(delta):
     class Steps:
         """Just above delta from eps = 1 on, next to nothing from 2 on."""
 
-        def log_delta(self, epsilon, *, width):
+        def log_delta(self, epsilon, *, width, end):
             level = math.nextafter(math.log(delta), -math.inf) if epsilon < 2.0 else -800.0
             return LogInterval(-math.inf, 0.0 if epsilon < 1.0 else level)
 
-    end = OfCurve("batches", "upper", theorems.SHUFFLED_BATCHES, (), curve=Steps(), witness={})
-    assert end.epsilon(EpsilonAt(delta, math.inf, 1e-4)).value >= 2.0
+        def rough_log_delta(self, epsilon):
+            return self.log_delta(epsilon, width=0.0, end="upper").high
+
+        def log_floor(self):
+            return -math.inf
+
+    one = Round(label="steps", key="steps", relation=REPLACEMENT, groups=[[Steps()]])
+    assert sd.compose([one]).upper_epsilon(delta=delta) >= 2.0

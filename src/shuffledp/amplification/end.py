@@ -14,7 +14,6 @@ from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.neighbours import Relation
 from shuffledp.propose.profile import Profile
-from shuffledp.rounds.curve import Sharper
 from shuffledp.rounds.curve import Source as Curve
 from shuffledp.search import least_epsilon
 
@@ -125,7 +124,7 @@ class Certifier(ABC):
         del log_delta
         return False
 
-    def for_rounds(self) -> Sharper | None:
+    def for_rounds(self) -> Curve | None:
         """A curve of the bound for rounds; None if the bound comes from profiles."""
         return None
 

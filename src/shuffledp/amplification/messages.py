@@ -450,13 +450,18 @@ class Messages(Seen):
 
     def _round(self) -> Round:
         uppers = [one for _, one in self.asked("upper", None)]
-        exact = [one for one in uppers if one.exact() is not None][:1]
-        curves = [one for one in uppers if one.for_rounds() is not None and not exact]
+        label = getattr(self.source, "name", "generic")
+        exact = next((one for one in uppers if one.exact() is not None), None)
+        upper = exact or next((one for one in uppers if one.profiles), None)
+        if upper is None:
+            msg = f"{label}: no analysis gives a curve of it, so that rounds cannot be composed"
+            raise NotCertified(msg)
+        curves = [one for one in uppers if one.for_rounds() is not None and exact is None]
         return round_of(
             self.source,
-            exact or [one for one in uppers if one.profiles],
+            upper,
             sharper=curves[0] if curves else None,
-            label=getattr(self.source, "name", "generic"),
+            label=label,
             eps0=self.eps0,
             n=self.n,
             rtol=self.rtol,

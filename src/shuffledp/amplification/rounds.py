@@ -42,7 +42,7 @@ _USUAL, _NARROWEST = 1e-6, 1e-9
 
 def round_of(
     source: Source,
-    uppers: Sequence[Certifier],
+    upper: Certifier,
     *,
     label: str,
     eps0: float,
@@ -51,14 +51,14 @@ def round_of(
     key: Hashable,
     sharper: Certifier | None = None,
 ) -> Round:
-    """One round of a composition, from its upper bounds in order of preference.
+    """One round of a composition.
 
     Parameters
     ----------
     source : Randomizer or family
         The mechanism each user runs.
-    uppers : sequence of Certifier
-        Analyses that apply, the tightest first; a single one if it is exact.
+    upper : Certifier
+        The tightest analysis whose bound is that of its pairs' profiles, or an exact one.
     label : str
         Name of the round in messages.
     eps0 : float
@@ -72,27 +72,21 @@ def round_of(
     sharper : Certifier, optional
         An analysis whose bound is not a pair's profile; used wherever it is the least.
     """
-    if not uppers:
-        msg = f"{label}: no analysis gives a curve of it, so that rounds cannot be composed"
-        raise NotCertified(msg)
-    first = uppers[0]
-    exact = first.exact()
-    assumptions = [words for words in first.assumptions if words != ONE_ROUND]
-    theorem = first.theorem
+    exact = upper.exact()
+    groups = [upper.profiles if exact is None else (exact,)]
+    assumptions = [words for words in upper.assumptions if words != ONE_ROUND]
+    theorem = upper.theorem
     if sharper is not None:
         # At each eps the lesser of the two bounds counts, so the curve rests on both theorems.
+        groups.append((sharper.for_rounds(),))
         theorem = sharper.theorem.with_step(theorem)
         assumptions += [w for w in sharper.assumptions if w not in {*assumptions, ONE_ROUND}]
-    if theorem.provenance == "published":
-        # Where the first curve is not narrow enough the next ones are used: keep only those whose
-        # theorem is trusted.
-        uppers = [one for one in uppers if one.theorem.serves("published")]
-    if len(first.profiles) > 1:
+    if len(upper.profiles) > 1:
         assumptions.append(NO_SINGLE_PAIR)
     # A value of a pair of cells takes 10 to 100 times as long as one of a finite law.
-    cells_of = any(isinstance(p.pair, CellPair) for one in uppers for p in one.profiles)
+    cells_of = any(isinstance(one.pair, CellPair) for one in upper.profiles)
     # An rtol narrower than the default narrows the widths in the same proportion.
-    atoms = 0 if exact is not None or cells_of else _atoms(first.profiles)
+    atoms = 0 if exact is not None or cells_of else _atoms(upper.profiles)
     much = atoms > _MUCH
     worth = _WORTH_CELLS if cells_of else _WORTH_MUCH if much else _WORTH
     # A search of all data sets takes longer in proportion as its values are narrower.
@@ -103,8 +97,7 @@ def round_of(
         rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
         slow=cells_of or much,
         **({"most": max(_MOST_ATOMS // atoms, _FEWEST)} if much else {}),
-        groups=[one.profiles if exact is None else (exact,) for one in uppers],
-        sharper=None if sharper is None else sharper.for_rounds(),
+        groups=groups,
         candidates=partial(_datasets, source, n),
         eps0=eps0,
         key=key,

@@ -29,7 +29,8 @@ from shuffledp.propose.stealing_ends import End as Found
 from shuffledp.propose.stealing_ends import Stealing as Ends
 from shuffledp.propose.stealing_solve import FiniteStealing
 from shuffledp.randomizers import Randomizer
-from shuffledp.rounds.curve import Sharper
+from shuffledp.rounds import Source as Curve
+from shuffledp.rounds import UpperValues
 from shuffledp.theorems import Theorem
 
 Some = TypeVar("Some")
@@ -63,9 +64,9 @@ class Stealing(Certifier):
         found = _if_any(self._ends)
         return isinstance(found, IntervalStealing) and found.is_dear(log_delta)
 
-    def for_rounds(self) -> Sharper | None:
-        """Itself: the bound at many eps, which share their free numbers."""
-        return self
+    def for_rounds(self) -> Curve | None:
+        """The bound at many eps, which share their free numbers."""
+        return UpperValues(self.log_upper, self.rough_log_delta)
 
     def log_upper(self, epsilon: float) -> float:
         """Certified upper bound of log delta at eps >= 0 (nats); 0 if there is none."""
@@ -96,7 +97,7 @@ class Stealing(Certifier):
 class LoneJumps(Stealing):
     """Upper ends by the bound with one distinguished gain, evaluated at one eps at a time."""
 
-    def for_rounds(self) -> Sharper | None:
+    def for_rounds(self) -> Curve | None:
         """None: each value takes seconds."""
         return None
 

@@ -103,7 +103,7 @@ def settle(option: Option, asked: Asked, *, start: float | None = None) -> tuple
             return one
         # Label stealing, which takes seconds for every value, only improves on the blanket.
         part = one.as_round()
-        plain = replace(part, sharper=None, key=("without label stealing", part.key))
+        plain = replace(part, groups=part.groups[:1], key=("without label stealing", part.key))
         return compose([plain], rounds=asked.rounds)
 
     # An account adds its own width to eps.

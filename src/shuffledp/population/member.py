@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from shuffledp import theorems
@@ -21,10 +20,9 @@ from shuffledp.propose.inverse import upper_epsilon
 from shuffledp.propose.profile import LARGEST_EPSILON, Profile
 from shuffledp.propose.stealing_ends import End as Stolen
 from shuffledp.randomizers import Duchi, Randomizer
-from shuffledp.rounds import Round
-from shuffledp.rounds.curve import Sharper
+from shuffledp.rounds import Round, UpperValues
 from shuffledp.statements import say
-from shuffledp.values.work import Answers, Beside
+from shuffledp.values.work import Answers
 
 Groups = tuple[tuple[Randomizer, int], ...]
 SHUFFLER, GROUPS, FIXED = say("crowd-shuffler"), say("groups"), say("fixed")
@@ -35,8 +33,6 @@ _CLEARLY = 0.05
 _ROUNDS_RTOL, _QUICK = 2e-3, 1e-3
 # Of matrices with more inputs a curve of a hundred points would take minutes.
 _MOST_PAIRS = 6
-# Where the own group's other bound promises less than this less it is not asked for.
-_CLEAR = 0.1
 _ZERO = End(0.0, None, None, {}, ())
 
 
@@ -250,7 +246,7 @@ class Member:
         for step in together:
             theorem = step if theorem is None else step.with_step(theorem)
         words = self.words_of_all if together else self.words_of_own
-        curve = CrowdCurve(self._log_upper_of_all, own.sharper)
+        of_all = UpperValues(self._log_upper_of_all, self._log_upper_of_all)
         return replace(
             own,
             label=f"crowd, group {self.victim}",
@@ -258,7 +254,7 @@ class Member:
             key=("crowd", self.groups, self.victim, self.trust, self.rtol),
             assumptions=tuple(said for said in words if said != ONE_ROUND),
             upper_theorem=theorem,
-            sharper=curve if together else own.sharper,
+            groups=[*own.groups, (of_all,)] if together else own.groups,
             # A bound of a crowd of bits takes a twentieth of a second.
             slow=own.slow or bool(together),
             rtol=max(own.rtol, _ROUNDS_RTOL) if together else own.rtol,
@@ -276,7 +272,9 @@ class Member:
         """The least upper end of log delta that rests on all groups; 0 where there is none."""
         if epsilon >= self.eps0:
             return -math.inf
-        return min([0.0, *(one.value for one in self._log_deltas_of_all(epsilon, quick=True))])
+        find = lambda: self._log_deltas_of_all(epsilon, quick=True)  # noqa: E731
+        found = self._answers.answer(("of all", epsilon), find)
+        return min([0.0, *(one.value for one in found)])
 
 
 def _no_candidates() -> tuple[Any, ...]:
@@ -289,46 +287,3 @@ def _lower_of(bound: Bound, *, logs: bool) -> End:
     witness = dict(bound.witness.get("lower", {}))
     width, theorem = bound.lower_width, bound.lower_theorem
     return End(-math.inf if value is None else value, theorem, width, witness, ())
-
-
-@dataclass(frozen=True)
-class CrowdCurve:
-    """log delta's least upper bound at each eps, by all groups and by the own one.
-
-    A pointwise minimum of upper bounds of one supremum is one, and rounds may rest on it
-    (docs/theory-composition.md, Lemma 1.6).
-
-    Attributes
-    ----------
-    upper : callable
-        log of what is certified by all groups together; 0 where nothing is.
-    own : Sharper, optional
-        What the own group's rounds have beside their profiles.
-    """
-
-    upper: Callable[[float], float] = field(repr=False)
-    own: Sharper | None = field(repr=False)
-
-    def log_upper(self, epsilon: float) -> float:
-        """Certified upper bound of log delta at eps >= 0, 0 where there is none.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps in nats.
-        """
-        found = self._of_all(epsilon)
-        if self.own is not None and self.own.rough_log_delta(epsilon) < found - _CLEAR:
-            return min(found, self.own.log_upper(epsilon))
-        return found
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        """About the same."""
-        found = self._of_all(epsilon)
-        return found if self.own is None else min(found, self.own.rough_log_delta(epsilon))
-
-    def _of_all(self, epsilon: float) -> float:
-        return _FOUND.of(self).answer(epsilon, lambda: self.upper(epsilon))
-
-
-_FOUND: Beside[CrowdCurve, Answers] = Beside(lambda _: Answers())

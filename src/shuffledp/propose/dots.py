@@ -35,7 +35,7 @@ _MOST_FREQUENCIES = 1 << 12
 _LOST = 1e-12
 # Fewest and most panels.
 _FEWEST, MOST = 48, 2000
-# Most panels that a single one of several flows may require; otherwise it would take all dots.
+# Most panels that a single one of many flows may require; otherwise it would take all dots.
 _MOST_EACH = 150.0
 # Share of dots that are laid out evenly: half of these by length, half along the estimates' own
 # places, which follow the curve.
@@ -90,13 +90,13 @@ def joined(flows: Sequence[tuple[Flow, float]]) -> Flow:
     """Several flows, each divided by its budget, as one flow with the budget 1."""
     ends = np.unique(np.concatenate([found.ends for found, _ in flows]))
     middle = 0.5 * (ends[:-1] + ends[1:])
-    total = np.zeros(middle.size)
+    total, most = np.zeros(middle.size), max(_MOST_EACH, 0.5 * MOST / len(flows))
     for found, budget in flows:
         at = np.searchsorted(found.ends, middle) - 1
         inside = (at >= 0) & (at < found.density.size)
         density = found.density / budget
         panels = math.sqrt(float((np.cbrt(density) * np.diff(found.ends)).sum()) ** 3 / 12.0)
-        density = density * min((_MOST_EACH / max(panels, 1.0)) ** 2, 1.0)
+        density = density * min((most / max(panels, 1.0)) ** 2, 1.0)
         total[inside] += density[np.clip(at, 0, density.size - 1)][inside]
     return Flow(ends, total)
 
@@ -157,9 +157,7 @@ def moment_flow(
     return Aim(_spread(loss, np.exp(np.minimum(log_weight, 600.0))), reached)
 
 
-def places(
-    found: Flow, *, finer: float = 1.0, fewest: int = _FEWEST, most: int = MOST
-) -> tuple[float, ...]:
+def places(found: Flow, *, fewest: int = _FEWEST, most: int = MOST) -> tuple[float, ...]:
     """The eps at which to evaluate a curve so that chords add about a budget of 1.
 
     A sum of d^3 f is least if all terms are equal, with d proportional to f^{-1/3}: for N panels it
@@ -170,17 +168,15 @@ def places(
     ----------
     found : Flow
         The contribution of chords, over the budget.
-    finer : float
-        Factor for the number of panels.
     fewest, most : int
-        Fewest panels before that factor, and most after it.
+        Fewest and most panels.
     """
     width = np.diff(found.ends)
     if width.size == 0:
         return ()
     root = np.cbrt(found.density)
     size = float((root * width).sum())
-    panels = min(max(math.sqrt(size**3 / 12.0), fewest) * finer, most)
+    panels = min(max(math.sqrt(size**3 / 12.0), fewest), most)
     # Some panels are spread evenly over the pieces of the table and over lengths: estimates may say
     # that nothing is added, and curves with few corners have few pieces.
     even = 0.5 / width.size + 0.5 * width / width.sum()

@@ -53,20 +53,18 @@ class Losses:
         found = self._finite(epsilon) if epsilon < self.top else -math.inf
         return min(float(np.logaddexp(found, self.log_infinite)), 0.0)
 
-    def epsilon(self, log_target: float, start: float = math.nan) -> float:
+    def root(self, log_target: float) -> Root:
         """An estimate of the eps at which log delta meets the target; 0 or inf if there is none."""
         if self.log_infinite >= log_target:
-            return math.inf
+            return Root(math.inf)
         if self.log_delta(0.0) <= log_target:
-            return 0.0
-        first = start
-        if not 0.0 < start < self.top:
-            # A quantile of a normal law of the losses.
-            mean = sum(count * float(m @ x) for x, m, _, count in self._laws)
-            spread = sum(part.variance for part in self._parts)
-            first = mean + math.sqrt(spread * 2.0 * max(-log_target, 0.1))
+            return Root(0.0)
+        # A quantile of a normal law of the losses.
+        mean = sum(count * float(m @ x) for x, m, _, count in self._laws)
+        spread = sum(part.variance for part in self._parts)
+        first = mean + math.sqrt(spread * 2.0 * max(-log_target, 0.1))
         first = min(max(first, 1e-3 * self.top), 0.99 * self.top)
-        return root(self.log_delta, log_target, Root(first), self.top, tolerance=_NEAR).epsilon
+        return root(self.log_delta, log_target, Root(first), self.top, tolerance=_NEAR)
 
     def contour(self, epsilon: float, *, log_answer: float, rel: float) -> Contour:
         """A contour that encloses the answer to about a relative width `rel`."""

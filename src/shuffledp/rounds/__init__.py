@@ -3,9 +3,9 @@
 from shuffledp.rounds import central
 from shuffledp.rounds.compose import compose
 from shuffledp.rounds.composed import Composed
-from shuffledp.rounds.curve import Source
+from shuffledp.rounds.curve import Source, UpperValues
 from shuffledp.rounds.loss import LossLaw, LossPair
-from shuffledp.rounds.part import WIDTH, Candidate, Part, Round
+from shuffledp.rounds.round import WIDTH, Candidate, Round
 
 __all__ = [
     "WIDTH",
@@ -13,9 +13,9 @@ __all__ = [
     "Composed",
     "LossLaw",
     "LossPair",
-    "Part",
     "Round",
     "Source",
+    "UpperValues",
     "central",
     "compose",
 ]

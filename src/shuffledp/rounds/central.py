@@ -17,7 +17,7 @@ from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_nam
 from shuffledp.propose.profile import LARGEST_EPSILON
 from shuffledp.rounds.gaussian import GaussianCurve
 from shuffledp.rounds.loss import LossLaw, LossPair
-from shuffledp.rounds.part import Candidate, Given, Round
+from shuffledp.rounds.round import Candidate, Round
 from shuffledp.values.described import by_name
 
 U = UNIT_ROUNDOFF
@@ -106,7 +106,7 @@ def _short(relation: Relation) -> str:
 @by_name
 def approximate(
     *, epsilon: float, delta: float = 0.0, relation: RelationLike = REPLACEMENT
-) -> Given:
+) -> Round:
     """Any (eps, delta)-DP mechanism, as one round.
 
     Its dominating pair has an infinite loss with probability delta, and otherwise a loss of +-eps
@@ -132,7 +132,7 @@ def approximate(
     else:
         mass = [float_above(rest / (1 + e)), float_above(rest * e / (1 + e))]
         law = LossLaw(np.array([-epsilon, epsilon]), np.array(mass), delta)
-    return Given(
+    return Round(
         label=f"({epsilon:g}, {delta:g})-DP",
         pair=LossPair(law, law),
         key=("approximate", epsilon, delta, said),
@@ -146,7 +146,7 @@ def approximate(
 
 
 @by_name
-def from_pld(pld: Any, *, relation: RelationLike) -> Given:
+def from_pld(pld: Any, *, relation: RelationLike) -> Round:
     """A dp_accounting PrivacyLossDistribution as one round, without any check of its numbers.
 
     Parameters
@@ -164,7 +164,7 @@ def from_pld(pld: Any, *, relation: RelationLike) -> Given:
     """
     said = relation_named(relation)
     laws = [_law_of_pmf(getattr(pld, name, None)) for name in ("_pmf_remove", "_pmf_add")]
-    return Given(
+    return Round(
         label="privacy loss distribution",
         pair=LossPair(*laws),
         key=("pld", *(_numbers(law) for law in laws), said),

@@ -9,7 +9,7 @@ from shuffledp import _check
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.neighbours import each_round
 from shuffledp.rounds.composed import Composed
-from shuffledp.rounds.part import Part
+from shuffledp.rounds.round import Round
 from shuffledp.values.described import by_name
 
 LARGEST_ROUNDS = 10**9
@@ -52,7 +52,7 @@ def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float | None = 
     times = _check.count("rounds", rounds, high=LARGEST_ROUNDS)
     if not isinstance(mechanisms, Iterable):
         raise rejected("mechanisms", mechanisms, "a list, as [mechanism] or [(mechanism, rounds)]")
-    counts: dict[Any, tuple[Part, int]] = {}
+    counts: dict[Any, tuple[Round, int]] = {}
     for item in mechanisms:
         mechanism, own = item if isinstance(item, tuple) and len(item) == 2 else (item, 1)
         own = _check.count("rounds", own, high=LARGEST_ROUNDS)
@@ -68,14 +68,14 @@ def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float | None = 
     return found
 
 
-def _parts_of(mechanism: Any) -> Iterable[tuple[Part, int]]:
+def _parts_of(mechanism: Any) -> Iterable[tuple[Round, int]]:
     if isinstance(mechanism, Composed):
         return mechanism.parts
-    make: Callable[[], Part] | None = getattr(mechanism, "as_round", None)
+    if isinstance(mechanism, Round):
+        return ((mechanism, 1),)
+    make: Callable[[], Round] | None = getattr(mechanism, "as_round", None)
     if make is not None:
         return ((make(), 1),)
-    if hasattr(mechanism, "above") and hasattr(mechanism, "relation"):
-        return ((mechanism, 1),)
     raise rejected(
         "mechanism", mechanism, "a shuffled or central mechanism, or (mechanism, rounds)"
     )

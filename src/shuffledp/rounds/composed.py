@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,8 @@ from shuffledp.rounds.core import Ends, Rounds, joined, worst
 from shuffledp.rounds.dots import Bracket, law_below
 from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through
 from shuffledp.rounds.gdp import dominating_mu
-from shuffledp.rounds.part import RENYI_RTOL, Renyi
 from shuffledp.rounds.pld import composed_pld
-from shuffledp.rounds.total import Total
+from shuffledp.rounds.round import RENYI_RTOL, Renyi
 from shuffledp.rounds.tradeoff import attained, best_eps, guaranteed, least_loss
 from shuffledp.rounds.zcdp import best_rho, orders_around, orders_up_to
 from shuffledp.values.described import by_name
@@ -66,7 +66,7 @@ class Composed(Rounds):
 
     Attributes
     ----------
-    parts : tuple of (Part, int)
+    parts : tuple of (Round, int)
         Each mechanism and its number of rounds.
     asked : float or None
         Requested relative width of eps. None: 5e-4, or 6e-3 for continuous outputs.
@@ -79,7 +79,7 @@ class Composed(Rounds):
         low, high = self._lower_renyi((order,))(order), self._upper_renyi((order,))(order)
         cap = self.eps0
         upper = self._upper_theorem(capped=cap <= high and math.isfinite(cap))
-        ends = Ends(low, min(high, cap), None, {})
+        ends = Ends(low, min(high, cap), {})
         apart = 0.0 < ends.low < ends.high / (1.0 + _CHEAP * RENYI_RTOL) < math.inf
         notes = (_DEAR,) if apart else ()
         return self._bound("renyi", ends, {"order": order}, upper=_through(upper), notes=notes)
@@ -109,7 +109,7 @@ class Composed(Rounds):
             high, order = self._local_rho(), 8.0
         at = self._lower_renyi((2.0, order))
         low = max(at(A) / A for A in (2.0, order))
-        ends = Ends(low, high, None, {})
+        ends = Ends(low, high, {})
         upper = _through(self._upper_theorem(capped=False))
         return self._bound("rho", ends, {}, upper=upper)
 
@@ -132,7 +132,7 @@ class Composed(Rounds):
             high, witness = self._attained(alpha, end)
         else:
             low, high, witness = (1.0 - alpha) if end == 0.0 else 0.0, 1.0 - alpha, {}
-        ends = Ends(low, high, None, witness)
+        ends = Ends(low, high, witness)
         return self._bound(
             "beta",
             ends,
@@ -162,7 +162,7 @@ class Composed(Rounds):
             squares += count * mu * mu
         high = math.sqrt(squares) * (1.0 + 8 * U)
         low = 0.0 if slack > 0.0 else self._attained_mu()
-        ends = Ends(low, high, None, {})
+        ends = Ends(low, high, {})
         upper = _through(self._upper_theorem(capped=False))
         return self._bound("mu", ends, {"slack": slack}, upper=upper)
 
@@ -175,7 +175,7 @@ class Composed(Rounds):
         found = self.log_delta(max(epsilon, 0.0))
         gain = [rarer * math.exp(x) if x != -math.inf else 0.0 for x in found[:2]]
         low, high = (1.0 - rarer) * (1.0 - 4 * U) + gain[0], (1.0 - rarer) * (1 + 4 * U) + gain[1]
-        ends = Ends(low * (1.0 - 16 * U), min(high * (1.0 + 64 * U), 1.0), None, found.witness)
+        ends = Ends(low * (1.0 - 16 * U), min(high * (1.0 + 64 * U), 1.0), found.witness)
         upper = self._upper_theorem(capped=epsilon >= self.eps0)
         return self._bound("probability", ends, {"prior": prior}, upper=upper)
 
@@ -209,7 +209,7 @@ class Composed(Rounds):
         high = min(
             1.0 / (1.0 + math.exp(-min(max(odds, -_FARTHEST), _FARTHEST))) * (1.0 + 16 * U), 1.0
         )
-        ends = Ends(0.0, high, None, {})
+        ends = Ends(0.0, high, {})
         at = {"prior": prior, "failure": failure, "log odds factor": log_odds}
         return self._bound("probability", ends, at, upper=self._upper_theorem(capped=False))
 
@@ -226,13 +226,8 @@ class Composed(Rounds):
             Grid of the PLD in nats. Only PLDs with equal grids compose. A grid coarser than a
             hundredth of one round's eps loses accuracy, never validity.
         """
-        rung = self._plan.rung(_PLD_TARGET)
-        level, places = self._plan.level(rung), self._for_all(rung)
-        made = [
-            (part.above(at, level).above, count)
-            for (part, count), at in zip(self.parts, places, strict=True)
-        ]
-        return composed_pld(made, discretization)
+        aim = self._plan.along(_PLD_TARGET)
+        return composed_pld(self._laws_above(aim), discretization)
 
     def _upper_renyi(self, orders: tuple[float, ...]) -> Callable[[float], float]:
         """The upper end of all rounds' divergence by order, the larger one of both directions."""
@@ -263,12 +258,15 @@ class Composed(Rounds):
         least = _TRADEOFF_LEAST * min(self._reach(), end)
         near = max(best_eps(alpha, self.rough_log_delta, end), least)
         target = max(self.rough_log_delta(near), _MU_LEAST)
-        laws, witness = self._below(self._for(target, 1.0), around=near / self.rounds)
+        aim = partial(self._plan.at_target, target)
+        sides, witness = self._below(aim, around=near / self.rounds)
+        if not sides:
+            return 1.0 - alpha, witness
         eps = sorted({0.0, *(near * share for share in _TRADEOFF_SHARES), end})
         eps = [e for e in eps if e <= end]
         ends = []
-        for one in map(Total, laws):
-            found = [one.log_delta(e, rel=1e-3) for e in eps]
+        for side in sides:
+            found = [side.log_delta(e, rel=1e-3, end="both") for e in eps]
             low, high = ([_exp(x[i]) for x in found] for i in (0, 1))
             ends.append(Bracket([x.lower() for x in low], [x.upper() for x in high]))
         pair = law_below(eps, ends[0], ends[-1], arb(0))
@@ -282,10 +280,10 @@ class Composed(Rounds):
             # mu often grows up to an eps close below it.
             points = np.append(points, np.geomspace(scale, cap, _MU_BEYOND))
         near = [e for e in points.tolist() if self.rough_log_delta(e) >= _MU_LEAST]
-        places, best = self._for_all(self._rung(near[-1])), 0.0
-        laws, _ = self._below(places, around=0.2 * near[-1] / self.rounds)
+        aim, best = partial(self._plan.along, self.rough_log_delta(near[-1])), 0.0
+        sides, _ = self._below(aim, around=0.2 * near[-1] / self.rounds)
         for e in near:
-            low = worst(laws, e, 1e-3).low
+            low = worst(sides, e, 1e-3, "lower").low
             if low > -math.inf:
                 mu = mu_through(e, low) * (1.0 - 1e-7)
                 if log_delta_gaussian(mu, e).high <= low:

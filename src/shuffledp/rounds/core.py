@@ -3,44 +3,65 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple, Protocol
 
 from shuffledp import theorems
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
+from shuffledp.bounds.pairs import End
 from shuffledp.curves import DEEP, Accountant
 from shuffledp.neighbours import Relation, each_round
+from shuffledp.propose.solve import LEAST, Root, Value, certified
 from shuffledp.rounds.loss import LossPair
-from shuffledp.rounds.part import Part, Places
-from shuffledp.rounds.plan import Plan
-from shuffledp.rounds.total import Parts, Total, losses_of
+from shuffledp.rounds.plan import Aim, Plan
+from shuffledp.rounds.round import Round
+from shuffledp.rounds.total import Parts, Total
 from shuffledp.statements import say
 from shuffledp.values.work import Beside
 
 U = UNIT_ROUNDOFF
-# Factors for the number of dots, tried in turn while the ends are farther apart than requested:
-# twice as many dots make the distance a quarter.
-_FINER = (1.0, 2.0, 4.0)
-# Distance of an end of eps from where delta meets the target, as a share of the requested width.
-_CLOSE = 0.1
-# Most evaluations of one end; two are usual, as estimates are accurate to 1e-5.
-_MOST_TRIES = 12
+# Distance of an end of eps from where delta meets the target, as a share of the requested width; of
+# one round by itself, which needs no dots, the width is at most the second number.
+_CLOSE, _ALONE = 0.1, 1e-3
+# Share of the room of log delta that a value may take, and its least and largest width.
+_SHARE, _NARROWEST, _WIDEST = 0.2, 1e-9, 1e-2
+# A direction below the other one by estimates is bracketed to this share of the distance, and at
+# most so wide.
+_FAR, _LOOSEST = 0.25, 0.5
+# The losses of all rounds are rounded sums: they end at most this share beyond.
+_BEYOND = 1e-12
 # Number of different mechanisms that the assumptions name.
 _NAMED = 8
-# log of the delta at which estimates begin if there is no guess: the first rung of the ladder.
-_FIRST_LEVEL = -32.0
+
+
+class Side(Protocol):
+    """The curve of all rounds in one direction: of one round alone, or of the sum of losses."""
+
+    last: float
+
+    def log_delta(self, epsilon: float, *, rel: float, end: End) -> LogInterval:
+        """Certified bracket of log delta at an eps, about so wide; one end or both."""
+        ...
+
+    def rough(self, epsilon: float) -> float:
+        """An estimate of log delta at an eps."""
+        ...
+
+    def root(self, log_target: float) -> Root:
+        """An estimate of the eps at a target."""
+        ...
 
 
 class Ends(NamedTuple):
-    """Both ends, the numerical width of the upper one, and the witness of the lower one."""
+    """Both ends, and the witness of the lower one."""
 
     low: float
     high: float
-    width: float | None
     witness: dict[str, Any]
 
 
@@ -50,14 +71,14 @@ class Rounds(Accountant):
 
     Attributes
     ----------
-    parts : tuple of (Part, int)
+    parts : tuple of (Round, int)
         Each mechanism and its number of rounds.
     asked : float or None
-        Requested relative width of eps; dots are refined to reach it, within bounded work. None:
+        Requested relative width of eps; dots are placed to reach it, within bounded work. None:
         5e-4, or 6e-3 for continuous outputs.
     """
 
-    parts: tuple[tuple[Part, int], ...]
+    parts: tuple[tuple[Round, int], ...]
     asked: float | None = None
 
     def __repr__(self) -> str:
@@ -100,68 +121,52 @@ class Rounds(Accountant):
 
     def _epsilon(self, delta: float) -> Bound:
         target = math.log(delta)
-        high, width, finer = self._upper_epsilon(target)
+        high = self._upper_epsilon(target)
         capped = self.eps0 <= high and math.isfinite(self.eps0)
-        if capped:
-            high, width = self.eps0, None
-        low, witness = self._lower_epsilon(target, finer, around=high / self.rounds)
+        high = self.eps0 if capped else high
+        around = high / self.rounds if math.isfinite(high) else 1.0
+        sides, witness = self._below(partial(self._plan.at_target, target), around=around)
+        low = self._cross(sides, target, upper=False)
         upper = self._upper_theorem(capped=capped)
-        ends = Ends(low, high, width, witness)
-        return self._bound("epsilon", ends, {"delta": delta}, upper=upper)
+        return self._bound("epsilon", Ends(low, high, witness), {"delta": delta}, upper=upper)
 
     def _delta(self, epsilon: float) -> Bound:
         found = self.log_delta(epsilon)
         low, high = delta_from_log(found.low, found.high)
-        capped = epsilon >= self.eps0
-        upper = self._upper_theorem(capped=capped)
-        ends = Ends(low, high, None if capped else found.width, found.witness)
+        upper = self._upper_theorem(capped=epsilon >= self.eps0)
         logs = (min(found.low, found.high), found.high)
+        ends = Ends(low, high, found.witness)
         return self._bound("delta", ends, {"epsilon": epsilon}, upper=upper, logs=logs)
 
-    def log_delta(self, epsilon: float, *, lower: bool = True) -> Ends:
-        """Both ends of log delta at eps >= 0; without ``lower`` the lower one is -inf."""
+    def log_delta(self, epsilon: float) -> Ends:
+        """Both ends of log delta at eps >= 0."""
         if epsilon >= self.eps0:
-            return Ends(-math.inf, -math.inf, 0.0, {})
-        places, above, near = self._laws_for(epsilon)
-        high = worst(above, epsilon, self._width).high
-        if not lower:
-            return Ends(-math.inf, high, None, {})
-        laws, witness = self._below(places, around=epsilon / self.rounds)
-        low = worst(laws, epsilon, self._width).low
-        return Ends(low, high, math.expm1(min(max(high - near, 0.0), 700.0)), witness)
-
-    def _laws_for(self, epsilon: float) -> tuple[list[Places], list[Parts], float]:
-        """Dots fine enough for an eps, the laws above, and an estimate from the laws below."""
-        rung = self._rung(epsilon)
-        finer = 0.5 * _FINER[0]
-        while True:
-            finer *= 2.0
-            places = self._for_all(rung, finer)
-            above, inner = self._above(places, self._plan.level(rung))
-            high, near = (
-                max(losses_of(x).log_delta(epsilon) for x in laws) for laws in (above, inner)
-            )
-            tilt = max(losses_of(x).saddle(epsilon) for x in above)
-            if high - near <= self.rtol * max(tilt * epsilon, 1.0) or finer >= _FINER[-1]:
-                return places, above, near
+            return Ends(-math.inf, -math.inf, {})
+        aim = partial(self._along, epsilon)
+        sides, witness = self._below(aim, around=epsilon / self.rounds)
+        low = worst(sides, epsilon, self._width, "lower").low
+        return Ends(low, self.log_upper(epsilon), witness)
 
     def upper_epsilon(self, *, delta: float) -> float:
         """The certified upper end of eps at 0 < delta < 1 alone, for solvers."""
-        return min(self._upper_epsilon(math.log(delta))[0], self.eps0)
+        return min(self._upper_epsilon(math.log(delta)), self.eps0)
 
     def log_upper(self, epsilon: float, *, log_target: float = DEEP) -> float:
         """The certified upper end of log delta at eps >= 0 alone, for solvers."""
         del log_target
-        return self.log_delta(epsilon, lower=False).high
+        return self._at(self._above(partial(self._along, epsilon)), epsilon)
 
     def log_uppers(self, log_target: float) -> Callable[[float], float]:
         """The upper end of log delta at any eps, with dots placed for one target alone."""
-        above, _ = self._above(self._for(log_target, 1.0), self._plan.level(log_target))
+        return partial(self._at, self._above(partial(self._plan.at_target, log_target)))
 
-        def at(epsilon: float) -> float:
-            return -math.inf if epsilon >= self.eps0 else worst(above, epsilon, self._width).high
+    def _at(self, sides: Sequence[Side], epsilon: float) -> float:
+        return (
+            -math.inf if epsilon >= self.eps0 else worst(sides, epsilon, self._width, "upper").high
+        )
 
-        return at
+    def _along(self, epsilon: float) -> Aim:
+        return self._plan.along(self._plan.log_delta(epsilon))
 
     @property
     def quick(self) -> bool:
@@ -170,111 +175,79 @@ class Rounds(Accountant):
 
     def rough_log_delta(self, epsilon: float) -> float:
         """An estimate of the upper end of log delta, not certified."""
-        if epsilon >= self.eps0:
-            return -math.inf
-        return self._plan.log_delta(epsilon, self._plan.level(self._rung(epsilon)))
+        return -math.inf if epsilon >= self.eps0 else self._plan.log_delta(epsilon)
 
     @property
     def _width(self) -> float:
         """Relative width of delta requested of contours at a given eps."""
         return min(self.rtol, 1e-3)
 
-    def _rung(self, epsilon: float) -> float:
-        """The rung of the ladder down to which curves are followed for this eps."""
-        rung = self._plan.rung(_FIRST_LEVEL)
-        # Estimates that end above delta only show that delta is lower.
-        while self._plan.log_delta(epsilon, self._plan.level(rung)) < rung:
-            deeper = self._plan.rung(2.0 * rung)
-            if deeper == rung:
-                break
-            rung = deeper
-        return rung
+    def _upper_epsilon(self, target: float) -> float:
+        sides = self._above(partial(self._plan.at_target, target))
+        return self._cross(sides, target, upper=True)
 
-    def _upper_epsilon(self, target: float) -> tuple[float, float | None, float]:
-        """The upper end of eps, its numerical width, and the fineness of the dots."""
-        level, high, width, finer = self._plan.level(target), math.inf, None, _FINER[0]
-        for finer in _FINER:
-            above, inner = self._above(self._for(target, finer), level)
-            high = self._cross(above, target, upper=True)
-            near = max(losses_of(parts).epsilon(target, high) for parts in inner)
-            width = max(high / near - 1.0, 0.0) if near > 0.0 and high < math.inf else None
-            if width is None or width <= self.rtol:
-                break
-        return high, width, finer
-
-    def _lower_epsilon(
-        self, target: float, finer: float, *, around: float
-    ) -> tuple[float, dict[str, Any]]:
-        around = around if math.isfinite(around) else 1.0
-        laws, witness = self._below(self._for(target, finer), around=around)
-        return self._cross(laws, target, upper=False), witness
-
-    def _cross(self, laws: list[Parts], target: float, *, upper: bool) -> float:
+    def _cross(self, sides: Sequence[Side], target: float, *, upper: bool) -> float:
         """An eps certified to lie on the right side of the target.
 
         There the upper end of log delta is at most the target, or the lower end at least the
-        target. Floats propose the eps. 0 is always a lower end, and inf always an upper one.
+        target. 0 is always a lower end, and inf always an upper one.
         """
-        sign = 1.0 if upper else -1.0
         # The target is the rounded logarithm of delta.
-        goal = target - sign * 4 * U * (1.0 + abs(target))
-        totals = [Total(parts) for parts in laws]
-        top = max(one.floats.top for one in totals)
-        x = max(one.floats.epsilon(goal) for one in totals)
-        if x == math.inf and not upper:
-            x = top
-        if x == (math.inf if upper else 0.0):
-            return x
-        best = math.inf if upper else 0.0
-        slope, before = 0.0, (math.nan, math.nan)
-        tolerance = _CLOSE * self.rtol
-        for _ in range(_MOST_TRIES):
-            at = max(x * (1.0 + 0.3 * sign * tolerance), 0.0)
-            slope = slope or max(one.floats.saddle(at) for one in totals)
-            room = tolerance * max(slope * at, 1e-9)
-            found = [one.log_delta(at, rel=min(max(0.2 * room, 1e-9), 1e-2)) for one in totals]
-            value = max(one.high if upper else one.low for one in found)
-            gap = sign * (value - goal)
-            if gap <= 0.0:
-                best = min(best, at) if upper else max(best, at)
-                if -gap <= room or at == 0.0:
-                    break
-            if not math.isfinite(value):
-                break
-            if before[0] != at and (secant := (before[1] - value) / (at - before[0])) > 0.0:
-                slope = secant
-            before = (at, value)
-            x = max(at + (value - goal) / slope, 0.0)
-        return best
+        goal = target + (-4 if upper else 4) * U * (1.0 + abs(target))
+        last = max((side.last for side in sides), default=0.0)
+        start = max((side.root(goal) for side in sides), default=Root(0.0))
+        if start.epsilon == 0.0:
+            if not upper or worst(sides, 0.0, _NARROWEST, "upper").high <= goal:
+                return 0.0
+            start = Root(2.0 * LEAST)
 
-    # ------------------------------------------------------------------------- the loss laws
+        def certify(epsilon: float, near: float) -> Value:
+            rel = min(max(_SHARE * near, _NARROWEST), _WIDEST)
+            found = worst(sides, epsilon, rel, "upper" if upper else "lower")
+            return Value(found.high if upper else found.low)
 
-    def _for(self, target: float, finer: float) -> list[Places]:
-        return [self._plan.for_target(i, target, finer) for i in range(len(self.parts))]
+        rtol = _CLOSE * (min(self.rtol, _ALONE) if self.rounds == 1 else self.rtol)
+        found = certified(certify, goal, start, last, upper=upper, rtol=rtol)
+        if found is not None:
+            return found.epsilon
+        beyond = last * (1.0 + _BEYOND)
+        met = upper and worst(sides, beyond, _NARROWEST, "upper").high <= goal
+        return beyond if met else math.inf if upper else 0.0
 
-    def _for_all(self, rung: float, finer: float = 1.0) -> list[Places]:
-        return [self._plan.for_all(i, rung, finer) for i in range(len(self.parts))]
+    # ---------------------------------------------------------------- the curves of all rounds
 
-    def _above(self, places: list[Places], level: float) -> tuple[list[Parts], list[Parts]]:
-        """The laws above, and laws below made from the same values."""
-        made = [
+    def _above(self, aim: Callable[[], Aim]) -> Sequence[Side]:
+        """Upper curves: that of one round itself, or the sum of losses of laws above."""
+        if self.rounds == 1:
+            return list(dict.fromkeys(self.parts[0][0].curves()))
+        return directions(self._laws_above(aim()))
+
+    def _laws_above(self, aim: Aim) -> list[tuple[LossPair, int]]:
+        places, level = self._plan.places(aim), self._plan.level(aim.log_delta)
+        return [
             (part.above(at, level), count)
             for (part, count), at in zip(self.parts, places, strict=True)
         ]
-        return (
-            directions([(dots.above, count) for dots, count in made]),
-            directions([(dots.below, count) for dots, count in made]),
-        )
 
-    def _below(self, places: list[Places], *, around: float) -> tuple[list[Parts], dict[str, Any]]:
-        """Laws below one pair of neighbours in every round, and the witness of these neighbours."""
-        pairs: list[tuple[LossPair, int]] = []
-        witness = {}
-        for i, ((part, count), at) in enumerate(zip(self.parts, places, strict=True)):
-            pair, reproduces = part.below(at, around)
-            pairs.append((pair, count))
-            witness[f"round {i + 1}"] = {"label": part.label, "rounds": count, **reproduces}
-        return directions(pairs), witness
+    def _below(
+        self, aim: Callable[[], Aim], *, around: float
+    ) -> tuple[Sequence[Side], dict[str, Any]]:
+        """Lower curves, from one pair of neighbours in every round, and the neighbours' witness."""
+        if self.rounds == 1:
+            curves, reproduces = self.parts[0][0].attained(around)
+            return list(dict.fromkeys(curves)), self._witness([reproduces])
+        found = [
+            (part.below(at, around), count)
+            for (part, count), at in zip(self.parts, self._plan.places(aim()), strict=True)
+        ]
+        pairs = [(pair, count) for (pair, _), count in found]
+        return directions(pairs), self._witness([reproduces for (_, reproduces), _ in found])
+
+    def _witness(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+        return {
+            f"round {i + 1}": {"label": part.label, "rounds": count, **reproduces}
+            for i, ((part, count), reproduces) in enumerate(zip(self.parts, found, strict=True))
+        }
 
     # ----------------------------------------------------------------------------- the Bound
 
@@ -322,11 +295,6 @@ class Rounds(Accountant):
         said = list(notes)
         if upper is theorems.LOCAL:
             said.append("the pure guarantees of all rounds, added up, are the active bound")
-        if quantity == "epsilon" and ends.width is not None and ends.width > self.rtol:
-            said.append(
-                f"numerical width {ends.width:.1e} of the composition: the {self.rtol:.0e} asked "
-                "for was not reached in bounded work"
-            )
         return Bound(
             quantity=quantity,
             lower=min(ends.low, ends.high),
@@ -339,7 +307,6 @@ class Rounds(Accountant):
             notes=tuple(said),
             log_lower=logs[0],
             log_upper=logs[1],
-            upper_width=ends.width,
             witness={"lower": ends.witness} if ends.witness else {},
         )
 
@@ -347,18 +314,30 @@ class Rounds(Accountant):
 _PLANS: Beside[Rounds, Plan] = Beside(lambda asked: Plan(asked.parts, asked.rtol))
 
 
-def directions(pairs: list[tuple[LossPair, int]]) -> list[Parts]:
-    """One set of laws for each direction; a single set if both directions are the same."""
-    forward = [(pair.forward, count) for pair, count in pairs]
-    if all(pair.symmetric for pair, _ in pairs):
-        return [forward]
-    return [forward, [(pair.backward, count) for pair, count in pairs]]
+def directions(pairs: Sequence[tuple[LossPair, int]]) -> list[Total]:
+    """The sum of losses in each direction; a single one if both directions are the same."""
+    found: list[Parts] = [[(pair.forward, count) for pair, count in pairs]]
+    if not all(pair.symmetric for pair, _ in pairs):
+        found.append([(pair.backward, count) for pair, count in pairs])
+    return [Total(parts) for parts in found]
 
 
-def worst(laws: list[Parts], epsilon: float, rel: float) -> LogInterval:
-    """The larger of both directions' ends of log delta."""
-    found = [Total(parts).log_delta(epsilon, rel=rel) for parts in laws]
-    return LogInterval(max(x.low for x in found), max(x.high for x in found))
+def worst(sides: Sequence[Side], epsilon: float, rel: float, end: End) -> LogInterval:
+    """The larger of both directions' ends of log delta; -inf if there are none.
+
+    A lower end is asked of the direction with the larger estimate alone, and an upper end of the
+    other direction only as narrow as may matter.
+    """
+    rough = [side.rough(epsilon) for side in sides]
+    best = LogInterval(-math.inf, -math.inf)
+    for side, about in zip(sides, rough, strict=True):
+        below = max(rough) - about
+        if end == "lower" and below > 0.0:
+            continue
+        loose = max(rel, min(_FAR * below, _LOOSEST)) if math.isfinite(below) else rel
+        found = side.log_delta(epsilon, rel=loose, end=end)
+        best = LogInterval(max(best.low, found.low), max(best.high, found.high))
+    return best
 
 
 def joined(steps: list[Theorem | None], last: Theorem) -> Theorem | None:

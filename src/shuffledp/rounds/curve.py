@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bounds.pairs import End
 from shuffledp.propose.interpolated import Interpolated
 from shuffledp.propose.profile import LARGEST_EPSILON, LOOSE
-from shuffledp.propose.solve import bisected
+from shuffledp.propose.solve import Root, bisected, first_epsilon, root
 from shuffledp.rounds.dots import BITS, Bracket
 from shuffledp.rounds.loss import Array
 
+# Accuracy of an estimated eps in log delta.
+_TOLERANCE = 1e-2
 # Least log of a curve's value in use: values are floats, and e^-600 leaves room for factors.
 LOWEST_LEVEL = -600.0
 # The scale is searched for from _NORMAL delta(0) on, where it is if the loss is normal, down to
@@ -24,11 +28,9 @@ LOWEST_LEVEL = -600.0
 _NORMAL, _LEAST_SCALE, _EDGE = 1.7, -80.0, 1e-3
 # Least last eps of a curve, also where eps0 is smaller: quotients of differences are floats.
 _SHORTEST = 1e-270
-# Where the groups' log delta is below this, the slower, sharper bound is not needed.
-_FAR_DOWN = -60.0
-# Margins on estimates of log delta. A bound whose estimate is farther above than the first number
-# is not evaluated; a value that is below an estimate by the second number is not improved.
-_HOPELESS, _CLEAR = 0.5, 0.1
+# Margin on estimates of log delta: a bound is clearly above or below a value by as much. Where the
+# first bound's estimate is below the second number the others are not needed.
+_CLEAR, _FAR_DOWN = 0.1, -60.0
 # Relative accuracy of the eps at which a curve has fallen to a level, and the factor of the steps
 # towards it: log delta is about -c eps^2, and estimates far below the level take long.
 _NEAR, _LONGER = 1e-3, 1.3
@@ -42,8 +44,8 @@ def reach(eps0: float) -> float:
 class Source(Protocol):
     """A privacy curve in one direction."""
 
-    def log_delta(self, epsilon: float, *, width: float = ...) -> LogInterval:
-        """Certified bracket of log delta(eps)."""
+    def log_delta(self, epsilon: float, *, width: float = ..., end: End = ...) -> LogInterval:
+        """Certified bracket of log delta(eps); the end that is not wanted may be infinite."""
         ...
 
     def rough_log_delta(self, epsilon: float) -> float:
@@ -55,101 +57,79 @@ class Source(Protocol):
         ...
 
 
-class Sharper(Protocol):
-    """Upper values of a curve, at each eps from a bound that has no lower end."""
-
-    def log_upper(self, epsilon: float) -> float:
-        """Certified upper bound of log delta at eps >= 0; 0 if there is none."""
-        ...
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        """An estimate of that bound, not certified."""
-        ...
-
-
-@dataclass
-class Envelope:
-    """Maximum over a group of sources; the next group is used where the first is not narrow.
-
-    A pointwise minimum of upper bounds of one supremum is an upper bound of it, and so is a maximum
-    over all pairs (docs/theory-composition.md, Lemma 1.6).
+@dataclass(frozen=True)
+class UpperValues:
+    """A curve from an upper bound that has no lower end.
 
     Attributes
     ----------
-    groups : sequence of sequences of Source
-        Upper bounds: each group's maximum is one; groups are in order of preference.
-    sharper : Sharper, optional
-        Another upper bound, used where it is the least.
-    slow : bool
-        Whether the sharper bound takes longer than the groups'. It is then evaluated only where its
-        estimate promises a clear gain over a group's value.
+    log_upper : callable
+        eps -> certified upper bound of log delta; 0 if there is none.
+    rough_log_delta : callable
+        eps -> an estimate of that bound, not certified.
     """
 
-    groups: Sequence[Sequence[Source]]
-    sharper: Sharper | None = None
-    slow: bool = False
+    log_upper: Callable[[float], float]
+    rough_log_delta: Callable[[float], float]
 
-    def __post_init__(self) -> None:
-        first = self.groups[0]
-
-        def about(epsilon: float) -> float:
-            return max(one.rough_log_delta(epsilon) for one in first)
-
-        # Slow estimates are interpolated from few values; fast ones are exact at every corner.
-        self._about = Interpolated(about) if self.slow else about
-        self._gain = Interpolated(self._gained) if self.slow else self._gained
-
-    def _gained(self, epsilon: float) -> float:
-        """An estimate of log (sharper bound/groups' bound), which varies slowly; inf if none."""
-        found = self._about(epsilon)
-        if self.sharper is None or found < _FAR_DOWN:
-            return math.inf
-        gained = self.sharper.rough_log_delta(epsilon) - found
-        return gained if gained < _HOPELESS else math.inf
-
-    def _promised(self, epsilon: float) -> float:
-        """An estimate of the sharper bound; inf if there is none."""
-        return self._about(epsilon) + self._gain(epsilon)
-
-    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """Bracket of the least of the groups' maxima; for the sharper bound, its value only.
-
-        If that value is clearly below the estimate of the first group, the groups are not
-        evaluated.
-        """
-        if self.sharper is None:
-            return self._of_groups(epsilon, width)
-        rough, promised = self._about(epsilon), self._promised(epsilon)
-        if promised > rough + _HOPELESS or (self.slow and promised > rough - _CLEAR):
-            found = self._of_groups(epsilon, width)
-            # No promise means no gain, unless the groups' estimate was too low.
-            enough = rough + _HOPELESS if promised == math.inf else promised
-            if found.high <= enough + (_CLEAR if self.slow else 0.0):
-                return found
-        high = self.sharper.log_upper(epsilon)
-        if high < rough - _CLEAR:
-            return LogInterval(high, high)
-        found = self._of_groups(epsilon, width)
-        return found if found.high <= high else LogInterval(high, high)
-
-    def _of_groups(self, epsilon: float, width: float) -> LogInterval:
-        best = LogInterval(-math.inf, 0.0)
-        for sources in self.groups:
-            found = [source.log_delta(epsilon, width=width) for source in sources]
-            high = max(x.high for x in found)
-            if high <= best.high:
-                best = LogInterval(max(x.low for x in found), high)
-            if best.width <= LOOSE or best.high == -math.inf:
-                break
-        return best
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        """The largest estimate of the first group, or the sharper bound's if that is less."""
-        return min(self._about(epsilon), self._promised(epsilon))
+    def log_delta(self, epsilon: float, *, width: float = 0.0, end: End = "upper") -> LogInterval:
+        """The upper bound; nothing is known from below."""
+        del width, end
+        return LogInterval(-math.inf, self.log_upper(epsilon))
 
     def log_floor(self) -> float:
-        """The largest floor of the first group."""
-        return max(source.log_floor() for source in self.groups[0])
+        """-inf: nothing is known from below."""
+        return -math.inf
+
+
+class Least:
+    """The least of several upper bounds of a curve, each the largest of some sources.
+
+    A pointwise minimum of upper bounds of one supremum is an upper bound of it, and so is a maximum
+    over all pairs (docs/theory-composition.md, Lemma 1.6). The bound with the least estimate is
+    evaluated; another one only where its estimate is not clearly above that value.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of Source
+        The sources of each bound.
+    slow : bool
+        Whether values take long: estimates are then interpolated, and another bound is evaluated
+        only where its estimate is clearly below the value found.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[Source]], *, slow: bool) -> None:
+        self._groups = groups
+        about = [partial(_largest_estimate, sources) for sources in groups]
+        self._about = [Interpolated(one) for one in about] if slow else about
+        self._near = -_CLEAR if slow else _CLEAR
+
+    def log_delta(self, epsilon: float, *, width: float = LOOSE, end: End = "upper") -> LogInterval:
+        """The least bound; nothing is known from below."""
+        rough, best = self._estimates(epsilon), math.inf
+        for i in sorted(range(len(rough)), key=rough.__getitem__):
+            if rough[i] <= best + self._near:
+                found = (one.log_delta(epsilon, width=width, end=end) for one in self._groups[i])
+                best = min(best, max(x.high for x in found))
+        return LogInterval(-math.inf, best)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """The least estimate."""
+        return min(self._estimates(epsilon))
+
+    def _estimates(self, epsilon: float) -> list[float]:
+        """Estimates of all bounds; far down of the first one alone."""
+        first, *others = self._about
+        found = first(epsilon)
+        return [found, *([] if found < _FAR_DOWN else [about(epsilon) for about in others])]
+
+    def log_floor(self) -> float:
+        """The largest floor of the first bound's sources."""
+        return max(one.log_floor() for one in self._groups[0])
+
+
+def _largest_estimate(sources: Sequence[Source], epsilon: float) -> float:
+    return max(one.rough_log_delta(epsilon) for one in sources)
 
 
 class Curve:
@@ -163,10 +143,12 @@ class Curve:
         h(e^eps) = 0 for eps >= eps0; inf if there is no such eps.
     width : float
         Relative width of delta requested at each point.
+    end : {"upper", "both"}
+        Which ends of values are wanted.
     """
 
-    def __init__(self, source: Source, *, eps0: float, width: float) -> None:
-        self.source, self.width = source, width
+    def __init__(self, source: Source, *, eps0: float, width: float, end: End) -> None:
+        self.source, self.width, self.wanted = source, width, end
         self.eps0 = max(eps0, _SHORTEST)
         self.last = reach(eps0)
         self.floor = source.log_floor()
@@ -179,8 +161,24 @@ class Curve:
         if epsilon >= self.eps0:
             return LogInterval(-math.inf, -math.inf)
         if epsilon not in self._known:
-            self._known[epsilon] = self.source.log_delta(epsilon, width=self.width)
+            found = self.source.log_delta(epsilon, width=self.width, end=self.wanted)
+            self._known[epsilon] = found
         return self._known[epsilon]
+
+    def log_delta(self, epsilon: float, *, rel: float, end: End = "both") -> LogInterval:
+        """Bracket of log h(e^eps) of about this relative width, of one round by itself."""
+        if epsilon >= self.eps0:
+            return LogInterval(-math.inf, -math.inf)
+        return self.source.log_delta(epsilon, width=rel, end=end)
+
+    def root(self, log_target: float) -> Root:
+        """An estimate of the eps at which log h meets a target."""
+        first = self.rough(0.0)
+        if first <= log_target:
+            return Root(0.0)
+        # As if the loss were normal.
+        start = first_epsilon((_NORMAL * math.exp(first)) ** 2, 1, log_target, self.last)
+        return root(self.rough, log_target, Root(start), self.last, tolerance=_TOLERANCE)
 
     def rough(self, epsilon: float) -> float:
         """An estimate of log h(e^eps)."""
@@ -264,8 +262,8 @@ class Curve:
 __all__ = [
     "LOWEST_LEVEL",
     "Curve",
-    "Envelope",
-    "Sharper",
+    "Least",
     "Source",
+    "UpperValues",
     "reach",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.local import delta_gaussian
+from shuffledp.bounds.pairs import End
 from shuffledp.propose.solve import bisected
 from shuffledp.rounds.total import logs
 
@@ -60,9 +61,9 @@ class GaussianCurve:
     ) -> None:
         self.sensitivity, self.sigma, self.rate, self.added = sensitivity, sigma, rate, added
 
-    def log_delta(self, epsilon: float, *, width: float = 1.0) -> LogInterval:
+    def log_delta(self, epsilon: float, *, width: float = 1.0, end: End = "both") -> LogInterval:
         """Certified bracket of log delta, about 1e-13 wide."""
-        del width
+        del width, end
         return enclosed(lambda: self._value(epsilon))
 
     def _value(self, epsilon: float) -> arb:

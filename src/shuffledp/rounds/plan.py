@@ -5,14 +5,14 @@ Caches hold functions of the rounds and the question only.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from shuffledp.propose import dots as proposed
 from shuffledp.propose.losses import Losses
 from shuffledp.rounds.curve import LOWEST_LEVEL
-from shuffledp.rounds.part import Part, Places
+from shuffledp.rounds.round import Places, Round
 from shuffledp.values.work import Answers
 
 # Share of the requested width of eps that chords above may use. Continued chords lose about 3.5
@@ -21,12 +21,21 @@ _SHARE = 0.15
 # Dots are placed for the nearest eps on a grid with this many values per factor of two, so that
 # nearby questions share them.
 _A_FACTOR_2 = 8
-# Values of log delta that one set of dots serves, where many eps are asked for.
+# Values of log delta that one set of dots serves, where many eps are asked for; all sets and all
+# estimates are followed down to the first of these at least.
 _LADDER = (-1.5, -4.0, -8.0, -16.0, -32.0, -64.0, -128.0, -256.0, -512.0)
+_FIRST = 4
 # Least number of panels; the second is for curves whose values take long.
 _FEWEST, _FEWEST_SLOW = 48, 16
 # A level this far below log(delta/rounds) changes delta by a factor of 1 + 1e-6.
 _DEPTH = 14.0
+
+
+class Aim(NamedTuple):
+    """The eps of all rounds that dots are placed for, and the least log delta among them."""
+
+    epsilons: tuple[float, ...]
+    log_delta: float
 
 
 class Plan:
@@ -34,28 +43,44 @@ class Plan:
 
     Parameters
     ----------
-    parts : sequence of (Part, int)
+    parts : sequence of (Round, int)
         Each mechanism and its number of rounds.
     rtol : float
         Relative width of eps to aim at.
     """
 
-    def __init__(self, parts: Sequence[tuple[Part, int]], rtol: float) -> None:
+    def __init__(self, parts: Sequence[tuple[Round, int]], rtol: float) -> None:
         self._parts, self._rtol = parts, rtol
         self._rounds = sum(count for _, count in parts)
         self._answers = Answers()
 
-    def level(self, log_target: float) -> float:
+    # --------------------------------------------------------------------------- estimates
+
+    def level(self, log_delta: float) -> float:
         """The level to which one round's curve is followed for this log delta of all rounds."""
-        return max(log_target - math.log(self._rounds) - _DEPTH, LOWEST_LEVEL)
+        return max(log_delta - math.log(self._rounds) - _DEPTH, LOWEST_LEVEL)
 
-    def rung(self, log_delta: float) -> float:
-        """The rung of the ladder that is the first to reach below this log delta."""
-        return next((rung for rung in _LADDER[4:] if rung <= log_delta), _LADDER[-1])
+    def epsilon(self, log_target: float) -> float:
+        """An estimate of the eps at a target."""
+        return self._answers.answer(
+            ("epsilon", log_target),
+            lambda: max(one.root(log_target).epsilon for one in self._sums(self.level(log_target))),
+        )
 
-    def roughly(self, level: float) -> tuple[Losses, ...]:
+    def log_delta(self, epsilon: float) -> float:
+        """An estimate of log delta at an eps."""
+        found = 0.0
+        for rung in _LADDER[_FIRST:]:
+            found = max(one.log_delta(epsilon) for one in self._sums(self.level(rung)))
+            # Estimates that end above delta only show that delta is lower.
+            if found >= rung:
+                break
+        return found
+
+    def _sums(self, level: float) -> tuple[Losses, ...]:
         """Estimated losses of all rounds: for both directions, or for one if they are the same."""
-        return self._answers.answer(("roughly", level), lambda: self._roughly(level))
+        made = lambda: tuple(map(Losses, self._laws(level)))  # noqa: E731
+        return self._answers.answer(("sums", level), made)
 
     def _laws(self, level: float) -> list[list[proposed.Law]]:
         pairs = [(part.roughly(level), count) for part, count in self._parts]
@@ -64,53 +89,37 @@ class Plan:
             return [forward]
         return [forward, [(*pair[1][:3], count) for pair, count in pairs]]
 
-    def _roughly(self, level: float) -> tuple[Losses, ...]:
-        return tuple(Losses(laws) for laws in self._laws(level))
+    # -------------------------------------------------------------------------------- dots
 
-    def epsilon(self, log_target: float) -> float:
-        """An estimate of the eps at a target."""
-        level = self.level(log_target)
+    def at_target(self, log_target: float) -> Aim:
+        """The eps at a target, on a grid."""
+        epsilon, least = self.epsilon(log_target), 4.0 * math.floor(log_target / 4.0)
+        if not 0.0 < epsilon < math.inf:
+            return Aim((), least)
+        step = round(_A_FACTOR_2 * math.log2(epsilon))
+        return Aim((2.0 ** (step / _A_FACTOR_2),), least)
+
+    def along(self, log_delta: float) -> Aim:
+        """The eps at all rungs of the ladder down to this log delta."""
+        last = next((k for k, rung in enumerate(_LADDER) if rung <= log_delta), len(_LADDER) - 1)
+        rungs = _LADDER[: max(last, _FIRST) + 1]
+        near = (self.epsilon(rung) for rung in rungs)
+        return Aim(tuple(e for e in near if 0.0 < e < math.inf), rungs[-1])
+
+    def places(self, aim: Aim) -> list[Places]:
+        """Dots of each part."""
         return self._answers.answer(
-            ("epsilon", log_target),
-            lambda: max(one.epsilon(log_target) for one in self.roughly(level)),
+            aim, lambda: [self._places(i, aim) for i in range(len(self._parts))]
         )
 
-    def log_delta(self, epsilon: float, level: float) -> float:
-        """An estimate of log delta at an eps."""
-        return max(one.log_delta(epsilon) for one in self.roughly(level))
-
-    def for_target(self, i: int, log_target: float, finer: float) -> Places:
-        """Dots of the i-th part for the eps at one target."""
-        epsilon = self.epsilon(log_target)
-        if not 0.0 < epsilon < math.inf:
-            return self._along(i, self.level(log_target), finer)
-        step = round(_A_FACTOR_2 * math.log2(epsilon))
-        level = 4.0 * math.floor(self.level(log_target) / 4.0)
-        asked = ("one", i, step, level, finer)
-        near = 2.0 ** (step / _A_FACTOR_2)
-        return self._answers.answer(asked, lambda: self._for(i, [near], level, finer))
-
-    def for_all(self, i: int, rung: float, finer: float = 1.0) -> Places:
-        """Dots of the i-th part for every eps whose log delta is above a rung of the ladder."""
-        asked = ("all", i, rung, finer)
-        return self._answers.answer(asked, lambda: self._for_all(i, rung, finer))
-
-    def _for_all(self, i: int, rung: float, finer: float) -> Places:
-        level = self.level(rung)
-        found = [
-            max(one.epsilon(each) for one in self.roughly(level))
-            for each in _LADDER
-            if each >= rung
-        ]
-        return self._for(i, [e for e in found if 0.0 < e < math.inf], level, finer)
-
-    def _for(self, i: int, epsilons: Sequence[float], level: float, finer: float) -> Places:
-        if not epsilons:
-            return self._along(i, level, finer)
+    def _places(self, i: int, aim: Aim) -> Places:
+        level = self.level(aim.log_delta)
+        if not aim.epsilons:
+            return self._along(i, level)
         flows = []
-        for losses, laws in zip(self.roughly(level), self._laws(level), strict=True):
+        for losses, laws in zip(self._sums(level), self._laws(level), strict=True):
             others = [(*law[:3], law[3] - (j == i)) for j, law in enumerate(laws)]
-            for epsilon in epsilons:
+            for epsilon in aim.epsilons:
                 tilt = losses.saddle(epsilon)
                 found = proposed.flow(laws[i], others, epsilon=epsilon, tilt=tilt)
                 # d log delta/d log eps is about the saddle point times eps.
@@ -118,22 +127,16 @@ class Plan:
                 log_delta = losses.log_delta(epsilon)
                 if log_delta > -math.inf:
                     flows.append((found, share * math.exp(log_delta)))
-        fewest = _FEWEST_SLOW if self._parts[i][0].slow else _FEWEST
-        joined = proposed.joined(flows) if flows else None
-        return (
-            ()
-            if joined is None
-            else proposed.places(joined, finer=finer, fewest=fewest, most=self._parts[i][0].most)
-        )
+        if not flows:
+            return ()
+        part = self._parts[i][0]
+        fewest = _FEWEST_SLOW if part.slow else _FEWEST
+        return proposed.places(proposed.joined(flows), fewest=fewest, most=part.most)
 
-    def _along(self, i: int, level: float, finer: float) -> Places:
+    def _along(self, i: int, level: float) -> Places:
         """Dots along the estimates themselves, where no eps is aimed at."""
         loss = self._laws(level)[0][i][0]
-        points = [0.0, *loss[loss > 0.0].tolist()]
-        for _ in range(max(0, round(math.log2(finer)))):
-            inner = [0.5 * (a + b) for a, b in itertools.pairwise(points)]
-            points = sorted({*points, *inner})
-        return tuple(points)
+        return (0.0, *loss[loss > 0.0].tolist())
 
 
-__all__ = ["Plan"]
+__all__ = ["Aim", "Plan"]

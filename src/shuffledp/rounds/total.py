@@ -15,23 +15,19 @@ from collections.abc import Sequence
 
 from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below, precision_for, total
 from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bounds.pairs import End
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.direct import by_counts, two_atoms
 from shuffledp.kernel.draws import Draws
 from shuffledp.kernel.expect import expect
 from shuffledp.propose.losses import Losses
+from shuffledp.propose.solve import Root
 from shuffledp.rounds.loss import LossLaw
 
 Parts = Sequence[tuple[LossLaw, int]]
 
 # Bits beyond `precision_for`, as losses and masses are exact floats.
 _MORE_BITS = 32
-NOTHING = LogInterval(-math.inf, -math.inf)
-
-
-def losses_of(parts: Parts) -> Losses:
-    """The same parts in floats, for proposals."""
-    return Losses([(law.loss, law.mass, law.infinite, count) for law, count in parts])
 
 
 class Total:
@@ -45,13 +41,28 @@ class Total:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = [(law, count) for law, count in parts if count > 0]
-        self.floats = losses_of(self.parts)
+        # The same in floats, for proposals.
+        self.floats = Losses([(x.loss, x.mass, x.infinite, count) for x, count in self.parts])
         self.rounds = sum(count for _, count in self.parts)
 
-    def log_delta(self, epsilon: float, *, rel: float, bits: int = 0) -> LogInterval:
-        """Certified ends of log delta, apart by about ``rel``; ``bits``: additional precision."""
+    def rough(self, epsilon: float) -> float:
+        """An estimate of log delta at an eps."""
+        return self.floats.log_delta(epsilon)
+
+    def root(self, log_target: float) -> Root:
+        """An estimate of the eps at which log delta meets a target; 0 or inf if there is none."""
+        return self.floats.root(log_target)
+
+    @property
+    def last(self) -> float:
+        """An eps from which on finite losses contribute nothing."""
+        return self.floats.top
+
+    def log_delta(self, epsilon: float, *, rel: float, end: End = "both") -> LogInterval:
+        """Certified ends of log delta, apart by about ``rel``; both, whichever is wanted."""
+        del end
         guess = self.floats.log_delta(epsilon)
-        with ctx.workprec(precision_for(self.rounds) + _MORE_BITS + bits):
+        with ctx.workprec(precision_for(self.rounds) + _MORE_BITS):
             never = self._never()
             low, high = self._finite(epsilon, guess, rel)
             return logs(low + never, high + never)
@@ -144,4 +155,4 @@ def logs(low: arb, high: arb) -> LogInterval:
     return LogInterval(below, top)
 
 
-__all__ = ["NOTHING", "Parts", "Total", "logs", "losses_of"]
+__all__ = ["Parts", "Total", "logs"]

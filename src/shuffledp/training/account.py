@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp import _check, theorems
 from shuffledp._check import exact
-from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt, bound_of
-from shuffledp.amplification.pairs import Pairs
 from shuffledp.amplification.seen import Quantity
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction, with_end_of
@@ -25,12 +23,11 @@ from shuffledp.neighbours import (
     relation_named,
 )
 from shuffledp.propose.data_sets import lower_epsilon, lower_log_delta, several_sets
-from shuffledp.propose.profile import LOOSE, Profile
+from shuffledp.propose.profile import Profile
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve
-from shuffledp.search import least_epsilon
 from shuffledp.training.shuffled import EpochCurve
 from shuffledp.values.described import Described
 from shuffledp.values.work import Answers, Beside
@@ -49,10 +46,6 @@ _MOST_STEPS = 10**9
 # A value of the curve of balls and bins takes cells, a quarter of a second: an eighth of the dots,
 # and eps to what these give, in tens of seconds. Others' curves are formulas.
 _CELLS_WIDTH, _CELLS_RTOL, _RTOL = 1e-3, 2e-2, 5e-4
-# One epoch from its pairs of laws: as for one shuffled round of noise, eps to 1e-4, delta to ten
-# times that; brackets of delta come out up to three times as wide as asked for.
-_EPOCH_RTOL = 1e-4
-_EPOCH_WIDTH = min(3.0 * _EPOCH_RTOL, LOOSE)
 _NOISE = (
     "every example's gradient is clipped to L2 norm {}; Gaussian noise of standard deviation "
     "{} in every coordinate is added to each batch's sum; all noisy sums may be published"
@@ -190,11 +183,9 @@ class SGD(Described, Accountant):
         return work.answer("composed", lambda: compose([self.epoch], rounds=self._rounds()))
 
     def bound(self, quantity: Quantity, value: float) -> Bound:
-        """One epoch from its pairs of laws, several from the composition."""
-        if self._from_pairs():
-            return self._of_one(quantity, value)
+        """The composition of all epochs, with the larger lower end of other data sets."""
         found = self.composed().bound(quantity, value)
-        if self.sampler is None or self._epoch_by_epoch():
+        if self.sampler is None or self._composes_a_pair:
             return found
         below = compose([self._summed()], rounds=self.epochs).bound(quantity, value)
         found = replace(
@@ -225,49 +216,19 @@ class SGD(Described, Accountant):
         theorem = theorems.SEVERAL_DATASET.with_step(_ATTAINED[str(self.sampler)])
         return replace(found, **ends, lower_theorem=theorem, witness=witness)
 
-    def _from_pairs(self) -> bool:
-        """One epoch, of which a pair of datasets is known; Poisson's steps are composed."""
-        known = self.sampler == "balls-and-bins" or (self.sampler == "shuffle" and not self._uneven)
-        return known and self.epochs == self.per_epoch == 1
-
     @property
     def _uneven(self) -> bool:
         """Whether the last batch of an epoch is smaller than the others."""
         return self.n % self.batch != 0
 
-    def _epoch_by_epoch(self) -> bool:
-        """Whether the lower end composes a pair; else it is that of the sum of all noisy sums."""
-        return self.sampler != "shuffle" and self.per_epoch == 1
+    @property
+    def _composes_a_pair(self) -> bool:
+        """Whether the lower end composes a pair; else it is that of the sum of all noisy sums.
 
-    # ------------------------------------------------------------------- one epoch by itself
-
-    def _of_one(self, quantity: Quantity, value: float) -> Bound:
-        lower, upper = _FOUND.of(self).answer("ends", self._ends)
-        if quantity == "epsilon":
-            asked = EpsilonAt(value, math.inf, _EPOCH_RTOL)
-            ends = [one.epsilon(asked) for one in (lower, upper)]
-            fixed, wanted = "delta", _EPOCH_RTOL
-        else:
-            ends = [one.log_delta(LogDeltaAt(value, _EPOCH_WIDTH)) for one in (lower, upper)]
-            fixed, wanted = "epsilon", _EPOCH_WIDTH
-        at = {fixed: value, "n": self.n, "batch": self.batch}
-        return bound_of(quantity, *ends, at=at, relation=self.relation, wanted=wanted)
-
-    def _ends(self) -> tuple[Certifier, Certifier]:
-        """A pair of datasets from below; a dominating pair, or a curve, from above."""
-        upper, groups, mirrored = self._above(self._mu * (1.0 + _ROUNDED))
-        balls = self.sampler == "balls-and-bins"
-        inputs = _ONE_BALL if balls else _AGAINST_ALL
-        witness = _ONE_LARGE if balls else _LARGE_AGAINST_ALL
-        words = self.assumptions()
-        below = self._both(inputs, self.epoch_steps, wide=1.0 + self._rounded)
-        attained = _ATTAINED[str(self.sampler)]
-        lower = Pairs("dataset", "lower", attained, words, below, (witness,) * 2)
-        if mirrored is None:
-            curve = groups[0][0]
-            return lower, OfCurve("batches", "upper", upper, words, curve=curve, witness=witness)
-        above = self._both(inputs, self.epoch_steps, wide=1.0 - self._rounded)
-        return lower, Pairs("batches", "upper", upper, words, above, (witness,) * 2)
+        Of shuffled batches a pair is known of one epoch, if the batches are of one size.
+        """
+        one = self.epochs == 1 and not self._uneven
+        return self.per_epoch == 1 and (self.sampler != "shuffle" or one)
 
     # --------------------------------------------------------------------------- its round
 
@@ -335,7 +296,7 @@ class SGD(Described, Accountant):
             label=f"DP-SGD, {self.sampler}",
             groups=groups,
             backward_groups=mirrored,
-            candidates=self._below if self._epoch_by_epoch() else (),
+            candidates=self._below if self._composes_a_pair else (),
             eps0=math.inf,
             key=("batches", self),
             relation=self.relation,
@@ -377,19 +338,15 @@ class SGD(Described, Accountant):
             q, mu = self._rate * (1.0 - _ROUNDED), self._mu * (1.0 - _ROUNDED)
             there, added = (GaussianCurve(mu, rate=q, added=a) for a in (False, True))
             return (Candidate(there, added, _ONE_LARGE),)
-        there, added = self._both(_ONE_BALL, self.epoch_steps, wide=1.0 + self._rounded)
-        return (Candidate(there, added, _ONE_LARGE),)
+        balls = self.sampler == "balls-and-bins"
+        inputs = _ONE_BALL if balls else _AGAINST_ALL
+        there, added = self._both(inputs, self.epoch_steps, wide=1.0 + self._rounded)
+        return (Candidate(there, added, _ONE_LARGE if balls else _LARGE_AGAINST_ALL),)
 
     def _both(
         self, inputs: tuple[float, float, float], bins: int, *, wide: float
     ) -> tuple[Profile, Profile]:
         """(1/T) sum_t N(x0 e_t, s^2) and (1/T) sum_t N(x1 e_t, s^2) about x2 = 0, both ways."""
-        asked = ("pair", inputs, bins, wide)
-        return _FOUND.of(self).answer(asked, lambda: self._made(inputs, bins, wide))
-
-    def _made(
-        self, inputs: tuple[float, float, float], bins: int, wide: float
-    ) -> tuple[Profile, Profile]:
         pair = dataset_pair(self._noise(wide), *inputs, n=bins)
         return Profile(pair), Profile(pair.swap())
 
@@ -425,32 +382,6 @@ class SGD(Described, Accountant):
             _ADAPTIVE,
             _REALS,
         )
-
-
-@dataclass(frozen=True)
-class OfCurve(Certifier):
-    """An upper end by a curve that is no pair's."""
-
-    curve: Source = field(kw_only=True)
-    witness: dict[str, Any] = field(kw_only=True)
-
-    def epsilon(self, asked: EpsilonAt) -> End:
-        """An eps that was evaluated and meets the target."""
-        target = math.log(asked.delta)
-        # The target is a logarithm that was rounded: it is taken to be a few of its digits less.
-        target -= _ROUNDED * (1.0 + abs(target))
-        found = least_epsilon(self._high, target, start=1.0, cap=asked.cap, rtol=asked.rtol)
-        return self._end(math.inf if found is None else found.value)
-
-    def log_delta(self, asked: LogDeltaAt) -> End:
-        """The curve there."""
-        return self._end(self._high(asked.epsilon))
-
-    def _high(self, epsilon: float) -> float:
-        return self.curve.log_delta(epsilon, width=_EPOCH_WIDTH).high
-
-    def _end(self, value: float) -> End:
-        return End(value, self.theorem, None, self.witness, self.assumptions)
 
 
 _WORDS = {

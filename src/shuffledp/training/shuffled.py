@@ -7,6 +7,7 @@ import math
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval, log_add
 from shuffledp.bounds.clones import stronger_clone_pair
+from shuffledp.bounds.pairs import End
 from shuffledp.propose.profile import LOOSE, Profile
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve, log_delta_gaussian
@@ -57,12 +58,12 @@ class EpochCurve:
             extra = log_extra(eps0, log_delta_gaussian(distance, eps0).high, n)
             self.clones.append((Profile(stronger_clone_pair(eps0=eps0, n=n)), extra))
 
-    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+    def log_delta(self, epsilon: float, *, width: float = LOOSE, end: End = "upper") -> LogInterval:
         """The bound that looks best. The least of several is not one curve: no lower end."""
-        found = LogInterval(-math.inf, self.alone.log_delta(epsilon, width=width).high)
+        found = LogInterval(-math.inf, self.alone.log_delta(epsilon, width=width, end=end).high)
         if self.clones:
             profile, extra = self.clones[self._best(epsilon)]
-            inner = profile.log_delta(epsilon, width=width)
+            inner = profile.log_delta(epsilon, width=width, end=end)
             more = extra + log_add(0.0, epsilon) + 16 * U * (1.0 + abs(extra) + epsilon)
             high = log_add(inner.high, more) + 1e-13
             found = LogInterval(-math.inf, min(high, found.high, 0.0))

@@ -17,6 +17,7 @@ from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.bounds import shufflers
+from shuffledp.bounds.pairs import End
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.propose.inverse import lower_epsilon, upper_epsilon
 from shuffledp.propose.one_bit import AllDataSets, DataSet
@@ -197,9 +198,9 @@ class OneDataset:
     of_all: AllDataSets
     held: DataSet
 
-    def log_delta(self, epsilon: float, *, width: float = 0.0) -> LogInterval:
+    def log_delta(self, epsilon: float, *, width: float = 0.0, end: End = "both") -> LogInterval:
         """Certified bracket of log delta(eps)."""
-        del width
+        del width, end
         return self.of_all.of_dataset(self.held, epsilon)
 
     def rough_log_delta(self, epsilon: float) -> float:
