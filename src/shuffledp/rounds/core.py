@@ -26,10 +26,12 @@ from shuffledp.values.work import Beside
 
 U = UNIT_ROUNDOFF
 # Distance of an end of eps from where delta meets the target, as a share of the requested width; of
-# one round by itself, which needs no dots, the width is at most the second number.
-_CLOSE, _ALONE = 0.1, 1e-3
-# Share of the room of log delta that a value may take, and its least and largest width.
-_SHARE, _NARROWEST, _WIDEST = 0.2, 1e-9, 1e-2
+# one round by itself, which needs no dots, the width is at most the second number, and that of delta
+# this share of it.
+_CLOSE, _ALONE, _OF_DELTA = 0.1, 1e-3, 0.3
+# Share of the room of log delta that a value may take, its least and largest width, and that at
+# eps = 0, which decides whether delta is below a target everywhere.
+_SHARE, _NARROWEST, _WIDEST, _AT_ZERO = 0.2, 1e-9, 1e-2, 1e-6
 # A direction below the other one by estimates is bracketed to this share of the distance, and at
 # most so wide.
 _FAR, _LOOSEST = 0.25, 0.5
@@ -179,8 +181,13 @@ class Rounds(Accountant):
 
     @property
     def _width(self) -> float:
-        """Relative width of delta requested of contours at a given eps."""
-        return min(self.rtol, 1e-3)
+        """Relative width of delta requested at a given eps."""
+        return _OF_DELTA * self._near if self.rounds == 1 else min(self.rtol, 1e-3)
+
+    @property
+    def _near(self) -> float:
+        """The relative width of eps to aim at; of one round by itself at most 1e-3."""
+        return min(self.rtol, _ALONE) if self.rounds == 1 else self.rtol
 
     def _upper_epsilon(self, target: float) -> float:
         sides = self._above(partial(self._plan.at_target, target))
@@ -197,7 +204,7 @@ class Rounds(Accountant):
         last = max((side.last for side in sides), default=0.0)
         start = max((side.root(goal) for side in sides), default=Root(0.0))
         if start.epsilon == 0.0:
-            if not upper or worst(sides, 0.0, _NARROWEST, "upper").high <= goal:
+            if not upper or worst(sides, 0.0, _AT_ZERO, "upper").high <= goal:
                 return 0.0
             start = Root(2.0 * LEAST)
 
@@ -206,12 +213,12 @@ class Rounds(Accountant):
             found = worst(sides, epsilon, rel, "upper" if upper else "lower")
             return Value(found.high if upper else found.low)
 
-        rtol = _CLOSE * (min(self.rtol, _ALONE) if self.rounds == 1 else self.rtol)
-        found = certified(certify, goal, start, last, upper=upper, rtol=rtol)
+        near = _CLOSE * self._near
+        found = certified(certify, goal, start, last, upper=upper, rtol=near)
         if found is not None:
             return found.epsilon
         beyond = last * (1.0 + _BEYOND)
-        met = upper and worst(sides, beyond, _NARROWEST, "upper").high <= goal
+        met = upper and worst(sides, beyond, _WIDEST, "upper").high <= goal
         return beyond if met else math.inf if upper else 0.0
 
     # ---------------------------------------------------------------- the curves of all rounds
