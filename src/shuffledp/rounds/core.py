@@ -25,9 +25,9 @@ from shuffledp.statements import say
 from shuffledp.values.work import Beside
 
 U = UNIT_ROUNDOFF
-# Distance of an end of eps from where delta meets the target, as a share of the requested width; of
-# one round by itself, which needs no dots, the width is at most the second number, and that of delta
-# this share of it.
+# Distance of an end of eps from where delta meets the target, as a share of the requested width. Of
+# one round by itself, which needs no dots, that width is at most the second number, and delta's
+# width is this share of it.
 _CLOSE, _ALONE, _OF_DELTA = 0.1, 1e-3, 0.3
 # Share of the room of log delta that a value may take, its least and largest width, and that at
 # eps = 0, which decides whether delta is below a target everywhere.
