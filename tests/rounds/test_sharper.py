@@ -34,16 +34,9 @@ def binary_laws(eps0, n):
 def stolen_round(one):
     """By the blanket and label stealing, although all data sets are few enough to be searched."""
     best = Messages(one.source, one.n, rtol=one.seen.rtol)
-    return round_of(
-        one.source,
-        next(upper for _, upper in best.asked("upper", None) if upper.profiles),
-        sharper=analysis_named("label-stealing").make(one.source, one.n),
-        label="stolen",
-        eps0=one.eps0,
-        n=one.n,
-        rtol=one.seen.rtol,
-        key="stolen",
-    )
+    blanket = next(upper for _, upper in best.asked("upper", None) if upper.profiles)
+    sharper = analysis_named("label-stealing").make(one.source, one.n)
+    return round_of(one.source, one.n, one.seen.rtol, blanket, sharper, "stolen")
 
 
 @pytest.mark.long

@@ -20,7 +20,7 @@ from shuffledp.amplification.end import (
     bound_of,
     exact_ends,
 )
-from shuffledp.amplification.rounds import round_of
+from shuffledp.amplification.rounds import label_of, round_of
 from shuffledp.amplification.seen import Quantity, Seen
 from shuffledp.amplification.words import HONEST, own_assumptions
 from shuffledp.bound import Bound, Theorem, delta_from_log
@@ -450,23 +450,16 @@ class Messages(Seen):
 
     def _round(self) -> Round:
         uppers = [one for _, one in self.asked("upper", None)]
-        label = getattr(self.source, "name", "generic")
         exact = next((one for one in uppers if one.exact() is not None), None)
         upper = exact or next((one for one in uppers if one.profiles), None)
         if upper is None:
-            msg = f"{label}: no analysis gives a curve of it, so that rounds cannot be composed"
-            raise NotCertified(msg)
-        curves = [one for one in uppers if one.for_rounds() is not None and exact is None]
-        return round_of(
-            self.source,
-            upper,
-            sharper=curves[0] if curves else None,
-            label=label,
-            eps0=self.eps0,
-            n=self.n,
-            rtol=self.rtol,
-            key=(self.source, self.n, self.trust, self.rtol),
-        )
+            raise NotCertified(
+                f"{label_of(self.source)}: no analysis gives a curve of it, so that rounds cannot "
+                "be composed"
+            )
+        curves = (one for one in uppers if one.for_rounds() is not None and exact is None)
+        key = (self.source, self.n, self.trust, self.rtol)
+        return round_of(self.source, self.n, self.rtol, upper, next(curves, None), key)
 
 
 def _exactly_known(source: Source) -> Randomizer | None:

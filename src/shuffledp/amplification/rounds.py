@@ -24,15 +24,13 @@ from shuffledp.statements import say
 _ANY_ORDER = 2.0
 # A note on how the upper end is computed; it adds no assumption.
 NO_SINGLE_PAIR = say("no-single-pair")
-
-
 # Relative widths of eps worth computing for curves of finite laws, of laws with many atoms, and of
 # pairs of cells.
 _WORTH, _WORTH_MUCH, _WORTH_CELLS = 5e-4, 2e-3, 6e-3
 # Number of atoms of all pairs' laws together from which a value takes long (0.1 s); total number of
 # atoms that all dots' evaluations may use (ten seconds); least number of dots.
 _MUCH, _MOST_ATOMS, _FEWEST = 300, 100_000, 24
-# Width of a curve's values (rounds.part.WIDTH) as a share of the width of eps worth computing; for
+# Width of a curve's values (rounds.round.WIDTH) as a share of the width of eps worth computing; for
 # a search of all data sets the share is larger, as narrower values take proportionally longer.
 _SHARE = WIDTH / _WORTH
 _SHARE_SEARCHED = 5.0 * _SHARE
@@ -41,15 +39,7 @@ _USUAL, _NARROWEST = 1e-6, 1e-9
 
 
 def round_of(
-    source: Source,
-    upper: Certifier,
-    *,
-    label: str,
-    eps0: float,
-    n: int,
-    rtol: float,
-    key: Hashable,
-    sharper: Certifier | None = None,
+    source: Source, n: int, rtol: float, upper: Certifier, sharper: Certifier | None, key: Hashable
 ) -> Round:
     """One round of a composition.
 
@@ -57,20 +47,16 @@ def round_of(
     ----------
     source : Randomizer or family
         The mechanism each user runs.
-    upper : Certifier
-        The tightest analysis whose bound is that of its pairs' profiles, or an exact one.
-    label : str
-        Name of the round in messages.
-    eps0 : float
-        Local guarantee in nats: an upper end of the round's eps.
     n : int
         Number of messages in the shuffle.
     rtol : float
         The mechanism's own rtol for one round; the default is 1e-6.
+    upper : Certifier
+        The tightest analysis whose bound is that of its pairs' profiles, or an exact one.
+    sharper : Certifier or None
+        An analysis whose bound is not a pair's profile; used wherever it is the least.
     key : hashable
         Equal for equal rounds, so that repetitions are counted together.
-    sharper : Certifier, optional
-        An analysis whose bound is not a pair's profile; used wherever it is the least.
     """
     exact = upper.exact()
     groups = [upper.profiles if exact is None else (exact,)]
@@ -92,14 +78,14 @@ def round_of(
     # A search of all data sets takes longer in proportion as its values are narrower.
     share = _SHARE_SEARCHED if exact is not None else _SHARE
     return Round(
-        label=label,
+        label=label_of(source),
         width=min(share * worth, max(share * worth / _USUAL * rtol, _NARROWEST)),
         rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
         slow=cells_of or much,
         **({"most": max(_MOST_ATOMS // atoms, _FEWEST)} if much else {}),
         groups=groups,
         candidates=partial(_datasets, source, n),
-        eps0=eps0,
+        eps0=float(source.eps0),
         key=key,
         relation=source.relation,
         assumptions=tuple(assumptions),
@@ -108,6 +94,11 @@ def round_of(
         at={"n": n},
         **_local_tail(source),
     )
+
+
+def label_of(source: Source) -> str:
+    """Name of a round in messages."""
+    return getattr(source, "name", "generic")
 
 
 def _atoms(profiles: Sequence[Profile]) -> int:

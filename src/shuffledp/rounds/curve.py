@@ -15,7 +15,7 @@ from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.pairs import End
 from shuffledp.propose.interpolated import Interpolated
 from shuffledp.propose.profile import LARGEST_EPSILON, LOOSE
-from shuffledp.propose.solve import Root, bisected, first_epsilon, root
+from shuffledp.propose.solve import Root, first_epsilon, root
 from shuffledp.rounds.dots import BITS, Bracket
 from shuffledp.rounds.loss import Array
 
@@ -23,17 +23,14 @@ from shuffledp.rounds.loss import Array
 _TOLERANCE = 1e-2
 # Least log of a curve's value in use: values are floats, and e^-600 leaves room for factors.
 LOWEST_LEVEL = -600.0
-# The scale is searched for from _NORMAL delta(0) on, where it is if the loss is normal, down to
-# e^-80 and up to 0.1 % below the last eps.
-_NORMAL, _LEAST_SCALE, _EDGE = 1.7, -80.0, 1e-3
+# If the loss is normal its deviation is this many times delta(0), which is taken to be e^-80 at the
+# least.
+_NORMAL, _LEAST_SCALE = 2.5, -80.0
 # Least last eps of a curve, also where eps0 is smaller: quotients of differences are floats.
 _SHORTEST = 1e-270
 # Margin on estimates of log delta: a bound is clearly above or below a value by as much. Where the
 # first bound's estimate is below the second number the others are not needed.
 _CLEAR, _FAR_DOWN = 0.1, -60.0
-# Relative accuracy of the eps at which a curve has fallen to a level, and the factor of the steps
-# towards it: log delta is about -c eps^2, and estimates far below the level take long.
-_NEAR, _LONGER = 1e-3, 1.3
 
 
 def reach(eps0: float) -> float:
@@ -171,15 +168,6 @@ class Curve:
             return LogInterval(-math.inf, -math.inf)
         return self.source.log_delta(epsilon, width=rel, end=end)
 
-    def root(self, log_target: float) -> Root:
-        """An estimate of the eps at which log h meets a target."""
-        first = self.rough(0.0)
-        if first <= log_target:
-            return Root(0.0)
-        # As if the loss were normal.
-        start = first_epsilon((_NORMAL * math.exp(first)) ** 2, 1, log_target, self.last)
-        return root(self.rough, log_target, Root(start), self.last, tolerance=_TOLERANCE)
-
     def rough(self, epsilon: float) -> float:
         """An estimate of log h(e^eps)."""
         if epsilon >= self.eps0:
@@ -219,11 +207,18 @@ class Curve:
 
         At most the last eps.
         """
-        low, high = 0.0, min(self.scale, self.last)
-        while high < self.last and self._left(self.rough(high)) > level:
-            low, high = high, min(_LONGER * high, self.last)
-        near = _NEAR * high
-        return bisected(lambda e: self._left(self.rough(e)) > level, low, high, near=near)[1]
+        return self._where(lambda e: self._left(self.rough(e)), level).epsilon
+
+    def root(self, log_target: float) -> Root:
+        """An estimate of the eps at which log h meets a target; 0 where it is less everywhere."""
+        return Root(0.0) if self.rough(0.0) <= log_target else self._where(self.rough, log_target)
+
+    def _where(self, log_value: Callable[[float], float], target: float) -> Root:
+        """An estimate of the eps at which a falling function meets a target."""
+        # As if the loss were normal.
+        sigma = _NORMAL * math.exp(max(self.rough(0.0), _LEAST_SCALE))
+        start = first_epsilon(sigma * sigma, 1, target, self.last)
+        return root(log_value, target, Root(start), self.last, tolerance=_TOLERANCE)
 
     def _left(self, high: float) -> float:
         """log of the difference between a value and the floor."""
@@ -236,27 +231,10 @@ class Curve:
     def scale(self) -> float:
         """An estimate of the eps at which delta has fallen by a factor e; at most the last eps."""
         if self._scale is None:
-            self._scale = self._find_scale()
+            first = self.rough(0.0)
+            here = self._where(self.rough, first - 1.0).epsilon if first > -math.inf else self.last
+            self._scale = here
         return self._scale
-
-    def _find_scale(self) -> float:
-        first = self.source.rough_log_delta(0.0)
-        if not math.isfinite(first):
-            return self.last
-
-        def falls(log_eps: float) -> bool:
-            return self.source.rough_log_delta(math.exp(log_eps)) <= first - 1.0
-
-        # Just below eps0, gains are of the size of rounding errors, and estimates are unreliable.
-        last = math.log(self.last) + math.log1p(-_EDGE)
-        low = high = min(first + math.log(_NORMAL), last)
-        while low > _LEAST_SCALE and falls(low):
-            low, high = low - 1.0, low
-        while high < last and not falls(high):
-            low, high = high, min(high + 1.0, last)
-        if low == high:
-            return self.last if low == last else math.exp(low)
-        return math.exp(bisected(lambda at: not falls(at), low, high, near=_NEAR)[0])
 
 
 __all__ = [
