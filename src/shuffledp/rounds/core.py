@@ -207,6 +207,10 @@ class Rounds(Accountant):
             if not upper or worst(sides, 0.0, _AT_ZERO, "upper").high <= goal:
                 return 0.0
             start = Root(2.0 * LEAST)
+        if start.epsilon == math.inf:
+            if upper or last <= 0.0:
+                return math.inf if upper else 0.0
+            start = Root(last)
 
         def certify(epsilon: float, near: float) -> Value:
             rel = min(max(_SHARE * near, _NARROWEST), _WIDEST)
