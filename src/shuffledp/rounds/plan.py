@@ -92,12 +92,12 @@ class Plan:
     # -------------------------------------------------------------------------------- dots
 
     def at_target(self, log_target: float) -> Aim:
-        """The eps at a target, on a grid."""
-        epsilon, least = self.epsilon(log_target), 4.0 * math.floor(log_target / 4.0)
+        """The eps at a target, on a grid; that of many targets if it is 0 or infinite."""
+        epsilon = self.epsilon(log_target)
         if not 0.0 < epsilon < math.inf:
-            return Aim((), least)
+            return self.along(log_target)
         step = round(_A_FACTOR_2 * math.log2(epsilon))
-        return Aim((2.0 ** (step / _A_FACTOR_2),), least)
+        return Aim((2.0 ** (step / _A_FACTOR_2),), 4.0 * math.floor(log_target / 4.0))
 
     def along(self, log_delta: float) -> Aim:
         """The eps at all rungs of the ladder down to this log delta."""
@@ -113,10 +113,7 @@ class Plan:
         )
 
     def _places(self, i: int, aim: Aim) -> Places:
-        level = self.level(aim.log_delta)
-        if not aim.epsilons:
-            return self._along(i, level)
-        flows = []
+        level, flows = self.level(aim.log_delta), []
         for losses, laws in zip(self._sums(level), self._laws(level), strict=True):
             others = [(*law[:3], law[3] - (j == i)) for j, law in enumerate(laws)]
             for epsilon in aim.epsilons:
@@ -132,11 +129,6 @@ class Plan:
         part = self._parts[i][0]
         fewest = _FEWEST_SLOW if part.slow else _FEWEST
         return proposed.places(proposed.joined(flows), fewest=fewest, most=part.most)
-
-    def _along(self, i: int, level: float) -> Places:
-        """Dots along the estimates themselves, where no eps is aimed at."""
-        loss = self._laws(level)[0][i][0]
-        return (0.0, *loss[loss > 0.0].tolist())
 
 
 __all__ = ["Aim", "Plan"]
