@@ -17,6 +17,7 @@ from shuffledp.propose.gains import in_floats
 from shuffledp.propose.profile import Profile
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import WIDTH, Candidate, Round
+from shuffledp.rounds import Source as Curve
 from shuffledp.rounds.renyi import RenyiTail
 from shuffledp.statements import say
 
@@ -59,12 +60,13 @@ def round_of(
         Equal for equal rounds, so that repetitions are counted together.
     """
     exact = upper.exact()
-    groups = [upper.profiles if exact is None else (exact,)]
+    groups: list[Sequence[Curve]] = [upper.profiles if exact is None else (exact,)]
     assumptions = [words for words in upper.assumptions if words != ONE_ROUND]
     theorem = upper.theorem
-    if sharper is not None:
+    curve = None if sharper is None else sharper.for_rounds()
+    if sharper is not None and curve is not None:
         # At each eps the lesser of the two bounds counts, so the curve rests on both theorems.
-        groups.append((sharper.for_rounds(),))
+        groups.append((curve,))
         theorem = sharper.theorem.with_step(theorem)
         assumptions += [w for w in sharper.assumptions if w not in {*assumptions, ONE_ROUND}]
     if len(upper.profiles) > 1:

@@ -12,7 +12,7 @@ Computations are in balls; the masses of a ``LossLaw`` are rounded outward.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -34,14 +34,6 @@ class Bracket(NamedTuple):
 
     low: Sequence[arb]
     high: Sequence[arb]
-
-
-class Measure(NamedTuple):
-    """P-masses of finite losses in balls, and that of an infinite loss."""
-
-    loss: list[float]
-    mass: list[arb]
-    infinite: arb
 
 
 class _Chain(NamedTuple):
@@ -79,15 +71,21 @@ def _side(chain: _Chain) -> _Side:
     return _Side(rate[0], [rate[k - 1] - rate[k] for k in range(1, len(chain.eps))])
 
 
-def _measure(chains: Sequence[_Chain], sides: Sequence[_Side], centre: arb, this: int) -> Measure:
+def _law(
+    chains: Sequence[_Chain],
+    sides: Sequence[_Side],
+    centre: arb,
+    this: int,
+    rounded: Callable[[arb], float],
+) -> LossLaw:
     """The law of one direction: its own chain on a > 1, and the other's mirrored (section 2.1)."""
     other = len(chains) - 1 - this
+    loss = [*(-e for e in chains[other].eps[:0:-1]), 0.0, *chains[this].eps[1:]]
     up = [a * q for a, q in zip(chains[this].a[1:], sides[this].jump, strict=True)]
-    return Measure(
-        [*(-e for e in chains[other].eps[:0:-1]), 0.0, *chains[this].eps[1:]],
-        [*sides[other].jump[::-1], centre, *up],
-        chains[this].value[-1],
-    )
+    mass = np.array([rounded(m) for m in (*sides[other].jump[::-1], centre, *up)])
+    keep, left = mass > 0.0, chains[this].value[-1]
+    infinite = 0.0 if left.is_zero() else min(max(rounded(left), 0.0), 1.0)
+    return LossLaw(np.array(loss)[keep], mass[keep], infinite)
 
 
 # ------------------------------------------------------------------------------------------ above
@@ -108,17 +106,6 @@ def law_above(
         Upper values for the neighbours in the other order. Without it the relation is symmetric:
         one curve, and one law for both directions.
     """
-    made = [
-        _rounded(one, [max(float_above(m), 0.0) for m in one.mass], float_above(one.infinite))
-        for one in measures_above(eps, forward, backward)
-    ]
-    return LossPair(made[0], made[-1])
-
-
-def measures_above(
-    eps: Sequence[float], forward: Sequence[arb], backward: Sequence[arb] | None = None
-) -> list[Measure]:
-    """The laws above in balls with masses >= 0: one measure, or one for each direction."""
     _check_dots(eps)
     with ctx.workprec(BITS):
         values = [forward] if backward is None else [forward, backward]
@@ -128,7 +115,8 @@ def measures_above(
         # A larger mass raises the curve; a mass that is not certainly positive may be rounding.
         sides = [_Side(x.first, [arb(q.upper()).nonnegative_part() for q in x.jump]) for x in sides]
         centre = (1 - top - sides[0].first - sides[-1].first).nonnegative_part().upper()
-        return [_measure(chains, sides, arb(centre), this) for this in range(len(chains))]
+        made = [_law(chains, sides, arb(centre), k, float_above) for k in range(len(chains))]
+        return LossPair(made[0], made[-1])
 
 
 def _convex_above(eps: Sequence[float], values: Sequence[arb]) -> _Chain:
@@ -175,15 +163,6 @@ def _at_one(first: _Chain, second: _Chain) -> arb:
     return (first.value[1] * left + mirrored * right) / (left + right)
 
 
-def _rounded(measure: Measure, mass: list[float], infinite: float) -> LossLaw:
-    keep = [k for k, m in enumerate(mass) if m > 0.0]
-    return LossLaw(
-        np.array([measure.loss[k] for k in keep]),
-        np.array([mass[k] for k in keep]),
-        min(max(infinite, 0.0), 1.0) if not measure.infinite.is_zero() else 0.0,
-    )
-
-
 # ------------------------------------------------------------------------------------------ below
 
 
@@ -204,26 +183,15 @@ def law_below(eps: Sequence[float], forward: Bracket, backward: Bracket, floor: 
     LossPair
         ``NO_LOSS`` if there are fewer than three dots, or if balls are too wide to decide.
     """
-    made = [
-        _rounded(one, [max(float_below(m), 0.0) for m in one.mass], float_below(one.infinite))
-        for one in measures_below(eps, forward, backward, floor)
-    ]
-    return LossPair(*made) if made else NO_LOSS
-
-
-def measures_below(
-    eps: Sequence[float], forward: Bracket, backward: Bracket, floor: arb
-) -> list[Measure]:
-    """The laws below in balls, for both directions; an empty list where none is certified."""
     if len(eps) < 3:
-        return []
+        return NO_LOSS
     _check_dots(eps)
     try:
         with ctx.workprec(BITS):
             sides = [_lowered(eps, values, floor) for values in (forward, backward)]
-            return _measures_of(sides)
+            return _largest_below(sides)
     except NotCertified:
-        return []
+        return NO_LOSS
 
 
 def _lowered(eps: Sequence[float], values: Bracket, floor: arb) -> _Chain:
@@ -271,7 +239,7 @@ def _lowered(eps: Sequence[float], values: Bracket, floor: arb) -> _Chain:
     return found
 
 
-def _measures_of(points: Sequence[_Chain]) -> list[Measure]:
+def _largest_below(points: Sequence[_Chain]) -> LossPair:
     """The laws of the largest convex curves below the points, with a common value at a = 1."""
     top = arb.min(points[0].value[0], points[1].value[0]).lower()
     for _ in range(_TRIES):
@@ -281,7 +249,7 @@ def _measures_of(points: Sequence[_Chain]) -> list[Measure]:
         sides = [_side(chain) for chain in chains]
         centre = 1 - top - sides[0].first - sides[1].first
         if centre >= 0:
-            return [_measure(chains, sides, centre, this) for this in (0, 1)]
+            return LossPair(*(_law(chains, sides, centre, this, float_below) for this in (0, 1)))
         # Any lower value at a = 1 is valid too: take the one with no mass at loss 0.
         inverse = [1 / (chain.a[1] - 1) for chain in chains]
         ends = [chain.value[1] * x for chain, x in zip(chains, inverse, strict=True)]
@@ -316,11 +284,4 @@ def _convex_below(points: _Chain) -> _Chain:
     return kept
 
 
-__all__ = [
-    "Bracket",
-    "Measure",
-    "law_above",
-    "law_below",
-    "measures_above",
-    "measures_below",
-]
+__all__ = ["Bracket", "law_above", "law_below"]
