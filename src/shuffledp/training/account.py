@@ -185,7 +185,7 @@ class SGD(Described, Accountant):
     def bound(self, quantity: Quantity, value: float) -> Bound:
         """The composition of all epochs, with the larger lower end of other data sets."""
         found = self.composed().bound(quantity, value)
-        if self.sampler is None or self._composes_a_pair:
+        if self._composes_a_pair:
             return found
         below = compose([self._summed()], rounds=self.epochs).bound(quantity, value)
         found = replace(
@@ -213,7 +213,7 @@ class SGD(Described, Accountant):
         refuse_contradiction(ends["lower"], found.upper)
         ends["lower"] = min(ends["lower"], found.upper)
         witness = {**found.witness, "lower": best.witness}
-        theorem = theorems.SEVERAL_DATASET.with_step(_ATTAINED[str(self.sampler)])
+        theorem = theorems.SEVERAL_DATASET.with_step(_ATTAINED[self.sampler])
         return replace(found, **ends, lower_theorem=theorem, witness=witness)
 
     @property
@@ -238,35 +238,7 @@ class SGD(Described, Accountant):
     @property
     def epoch(self) -> Round:
         """One epoch as a round; of Poisson batches one step."""
-        made = self._of_users if self.sampler is None else self._round
-        return _FOUND.of(self).answer("epoch", made)
-
-    def _of_users(self) -> Round:
-        """Noise on every user's gradient: the clone of one epoch's shuffle."""
-        # Two clipped gradients differ by at most this many standard deviations.
-        distance = 2.0 * self.clip / self.noise * (1.0 + 4 * U)
-        curve = EpochCurve(n=self.n, distance=distance)
-        return Round(
-            label="shuffled SGD, one epoch",
-            groups=((curve,),),
-            candidates=self._fixed_gradients() if self.lower else (),
-            eps0=math.inf,
-            # All that the words depend on, not the ratio of clip and noise alone.
-            key=("sgd", self.n, self.clip, self.noise, self.batch, self.lower),
-            relation=REPLACEMENT,
-            assumptions=self.assumptions(),
-            upper_theorem=theorems.APPROXIMATE_CLONE,
-            lower_theorem=theorems.DATASET,
-            at={"n": self.n},
-            **central.gaussian_renyi(distance * (1.0 + 8 * U)),
-        )
-
-    def _fixed_gradients(self) -> tuple[Candidate, ...]:
-        """The victim's +-clip in one direction, all others' +clip."""
-        randomizer = Gaussian(sigma=self.noise, low=-self.clip, high=self.clip)
-        pair = dataset_pair(randomizer, -self.clip, self.clip, self.clip, n=self.n)
-        witness = {"analysis": "dataset", "gradients": "victim +-clip, others +clip"}
-        return (Candidate(Profile(pair), Profile(pair.swap()), witness),)
+        return _FOUND.of(self).answer("epoch", self._round)
 
     @property
     def _mu(self) -> float:
@@ -288,31 +260,34 @@ class SGD(Described, Accountant):
         return self.epoch_steps // self.per_epoch
 
     def _round(self) -> Round:
-        """An epoch of noisy sums, or of Poisson batches one step."""
         mu = self._mu * (1.0 + _ROUNDED)
         upper, groups, mirrored = self._above(mu)
-        cells = self.sampler == "balls-and-bins"
+        users, cells = self.sampler is None, self.sampler == "balls-and-bins"
+        known = self.lower if users else self._composes_a_pair
         return Round(
-            label=f"DP-SGD, {self.sampler}",
+            label="shuffled SGD, one epoch" if users else f"DP-SGD, {self.sampler}",
             groups=groups,
             backward_groups=mirrored,
-            candidates=self._below if self._composes_a_pair else (),
+            candidates=self._below if known else (),
             eps0=math.inf,
-            key=("batches", self),
+            key=("sgd", self),
             relation=self.relation,
             assumptions=self.assumptions(),
             upper_theorem=upper,
-            lower_theorem=_ATTAINED[str(self.sampler)],
-            at={"n": self.n, "batch": self.batch},
+            lower_theorem=_ATTAINED[self.sampler],
+            at={"n": self.n} if users else {"n": self.n, "batch": self.batch},
             slow=cells,
             width=_CELLS_WIDTH if cells else WIDTH,
             rtol=_CELLS_RTOL if cells else _RTOL,
-            # No sampler shows more than the batch that an example is in.
-            **central.gaussian_renyi(mu),
+            # No sampler shows more than the batch that an example is in, and no order of reports
+            # more than the user's own, of which two differ by at most 2 clip.
+            **central.gaussian_renyi(2.0 * mu if users else mu),
         )
 
     def _above(self, mu: float) -> tuple[Theorem, _Groups, _Groups | None]:
         """Upper bounds of one round's curve, example there or not and the other way round."""
+        if self.sampler is None:
+            return theorems.APPROXIMATE_CLONE, ((EpochCurve(n=self.n, distance=2.0 * mu),),), None
         alone = GaussianCurve(mu)
         if self.sampler == "poisson":
             q = min(self._rate * (1.0 + _ROUNDED), 1.0)
@@ -334,6 +309,10 @@ class SGD(Described, Accountant):
 
     def _below(self) -> tuple[Candidate, ...]:
         """The pair of datasets that is tried for the lower end."""
+        if self.sampler is None:
+            noise = Gaussian(sigma=self.noise, low=-self.clip, high=self.clip)
+            pair = dataset_pair(noise, -self.clip, self.clip, self.clip, n=self.n)
+            return (Candidate(Profile(pair), Profile(pair.swap()), _VICTIM_LARGE),)
         if self.sampler == "poisson":
             q, mu = self._rate * (1.0 - _ROUNDED), self._mu * (1.0 - _ROUNDED)
             there, added = (GaussianCurve(mu, rate=q, added=a) for a in (False, True))
@@ -391,13 +370,15 @@ _WORDS = {
         "public and the same with and without it"
     ),
 }
-_ATTAINED: dict[str, Theorem] = {
+_ATTAINED: dict[Sampler | None, Theorem] = {
+    None: theorems.DATASET,
     "balls-and-bins": theorems.BALLS_AND_BINS,
     "poisson": theorems.POISSON_BATCHES,
     "shuffle": theorems.SHUFFLED_BATCHES,
 }
 # Means of a batch's sum in units of the clipping norm: with the example, without it, in the others.
 _ONE_BALL, _AGAINST_ALL = (1.0, 0.0, 0.0), (2.0, 1.0, 0.0)
+_VICTIM_LARGE = {"analysis": "dataset", "gradients": "victim +-clip, others +clip"}
 _ONE_LARGE = {"analysis": "dataset", "gradients": "one example's norm is clip, all others' are 0"}
 _LARGE_AGAINST_ALL = {
     "analysis": "dataset",
