@@ -91,16 +91,13 @@ class Task(ABC):
     """What is to be estimated."""
 
     name: ClassVar[str]
+    # What the error is the error of.
+    error_label: ClassVar[str]
 
     @property
     @abstractmethod
     def label(self) -> str:
         """In words, for a reader."""
-
-    @property
-    @abstractmethod
-    def error_label(self) -> str:
-        """What the error is the error of."""
 
     @abstractmethod
     def options(self) -> Iterator[Option]:
@@ -129,6 +126,7 @@ class Frequencies(Task):
     """How many users hold each of ``values`` items: one a user, or a set of ``items`` of them."""
 
     name: ClassVar[str] = "frequencies"
+    error_label: ClassVar[str] = "standard error of a frequency"
     values: int = field(metadata=_said("How many values there are."))
     items: int | None = field(default=None, metadata=_said("Size of the set that each user holds."))
 
@@ -142,11 +140,6 @@ class Frequencies(Task):
         """Number of values."""
         sets = "" if self.items is None else f" in sets of {self.items:,}"
         return f"frequencies of {self.values:,} values{sets}"
-
-    @property
-    def error_label(self) -> str:
-        """Frequencies are shares."""
-        return "standard error of a frequency"
 
     def options(self) -> Iterator[Option]:
         """All mechanisms for single items, and the multi-message protocols."""
@@ -185,6 +178,7 @@ class Mean(Task):
     """The mean of numbers in [low, high]."""
 
     name: ClassVar[str] = "mean"
+    error_label: ClassVar[str] = "standard error of the mean"
     low: float = field(metadata=_said("The least value."))
     high: float = field(metadata=_said("The largest value."))
 
@@ -199,11 +193,6 @@ class Mean(Task):
     def label(self) -> str:
         """The interval."""
         return f"mean of numbers in [{self.low:g}, {self.high:g}]"
-
-    @property
-    def error_label(self) -> str:
-        """In the units of the values."""
-        return "standard error of the mean"
 
     def options(self) -> Iterator[Option]:
         """All mechanisms for numbers in an interval that eps0 and its ends describe."""
@@ -245,6 +234,7 @@ class Ranges(Task):
     """How many users hold a value in low .. high - 1, for all ranges of ordered values."""
 
     name: ClassVar[str] = "ranges"
+    error_label: ClassVar[str] = "standard error of a range, the largest of five"
     values: int = field(metadata=_said("How many ordered values there are."))
 
     def __post_init__(self) -> None:
@@ -254,11 +244,6 @@ class Ranges(Task):
     def label(self) -> str:
         """Number of values."""
         return f"all ranges of {self.values:,} ordered values"
-
-    @property
-    def error_label(self) -> str:
-        """The largest of a few ranges'."""
-        return "standard error of a range, the largest of five"
 
     def options(self) -> Iterator[Option]:
         """Trees of several widths, and no tree at all."""
@@ -302,6 +287,7 @@ class HeavyHitters(Task):
     """The most frequent of 2^bits values, too many to list."""
 
     name: ClassVar[str] = "heavy-hitters"
+    error_label: ClassVar[str] = "standard error of a rare value's frequency"
     bits: int = field(metadata=_said("Bits of a value."))
 
     def __post_init__(self) -> None:
@@ -311,11 +297,6 @@ class HeavyHitters(Task):
     def label(self) -> str:
         """Number of bits."""
         return f"the most frequent of 2^{self.bits} values"
-
-    @property
-    def error_label(self) -> str:
-        """The error of a value that was found."""
-        return "standard error of a rare value's frequency"
 
     def options(self) -> Iterator[Option]:
         """Prefix trees with several numbers of groups; mechanisms for all values where few."""
