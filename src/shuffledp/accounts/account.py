@@ -79,7 +79,7 @@ class Account(Accountant):
     @property
     def eps0(self) -> float:
         """What all reports that may change give away by themselves, in nats; may be inf."""
-        return self._wide.guarantee
+        return self._view.guarantee
 
     @property
     def relation(self) -> Relation:
@@ -91,10 +91,8 @@ class Account(Accountant):
 
     def bound(self, quantity: Quantity, value: float) -> Bound:
         """eps at a delta, or delta at an eps: for programs, which have the question as a value."""
-        if self.is_plain:
-            return self.seen.bound(quantity, value)
-        one = self.changed == 1 and not self.shuffler.distance
-        return self.dressed((self.seen if one else self._wide).bound(quantity, value))
+        found = self._view.bound(quantity, value)
+        return found if self.is_plain else self.dressed(found)
 
     def by_analysis(self, quantity: Quantity, value: float, analysis: str) -> Bound:
         """Both ends by one analysis alone, of one round of messages."""
@@ -107,7 +105,12 @@ class Account(Accountant):
         return super().along(epsilons, analysis)
 
     @property
-    def _wide(self) -> Widened:
+    def _view(self) -> Seen | Widened:
+        """What is seen, of all users who may change at once and in the order that is believed."""
+        if not self.shuffler.distance:
+            exact = self.seen if self.changed == 1 else self.seen.together(self.changed)
+            if exact is not None:
+                return exact
         return Widened(self.seen, self.changed, self.shuffler.farthest)
 
     def log_upper(self, epsilon: float, *, log_target: float = DEEP) -> float:
@@ -123,9 +126,7 @@ class Account(Accountant):
         epsilon = _check.epsilon("epsilon", epsilon)
         if epsilon >= self.eps0:
             return -math.inf
-        if self.changed == 1 and not self.shuffler.distance:
-            return self.seen.log_uppers(log_target)(epsilon)
-        return self._wide.log_upper(epsilon, log_target)
+        return self._view.log_uppers(log_target)(epsilon)
 
     def upper_epsilon(self, *, delta: float) -> float:
         """The certified upper end of eps alone."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from shuffledp import theorems
 from shuffledp.amplification.seen import Quantity, Seen
@@ -67,18 +68,12 @@ class Widened:
         value : float
             What is held fixed: delta for "epsilon", eps for "delta".
         """
-        exact = None if self.distance else self.one.together(self.changed)
-        if exact is not None:
-            return exact.bound(quantity, value)
         one = self.one.bound(quantity, value)
         return self._epsilon(value, one) if quantity == "epsilon" else self._delta(value, one)
 
-    def log_upper(self, epsilon: float, log_target: float) -> float:
-        """log of the upper end of delta by itself, one user's followed to a target."""
-        exact = None if self.distance else self.one.together(self.changed)
-        if exact is not None:
-            return exact.log_uppers(log_target)(epsilon)
-        return self._upper(self._curve(log_target), epsilon)
+    def log_uppers(self, log_target: float) -> Curve:
+        """log of the upper end of delta by itself, at any eps, one user's followed to a target."""
+        return partial(self._upper, self._curve(log_target))
 
     # --------------------------------------------------------------------------- both ends
 

@@ -178,7 +178,7 @@ def _several(view: AddedUp, quantity: Quantity, value: float) -> Bound:
         value,
         ((min(low, found.upper), found.upper), (log_low, found.log_upper)),
         {"upper": {"analysis": "sums"}, "lower": lower},
-        (found.upper_width, found.lower_width if lower else None),
+        (None, None),
     )
     return replace(made, notes=found.notes)
 
