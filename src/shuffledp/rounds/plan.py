@@ -125,7 +125,9 @@ class Plan:
                 if log_delta > -math.inf:
                     flows.append((found, share * math.exp(log_delta)))
         if not flows:
-            return ()
+            # No eps is aimed at: dots along the estimates themselves.
+            loss = self._laws(level)[0][i][0]
+            return (0.0, *loss[loss > 0.0].tolist())
         part = self._parts[i][0]
         fewest = _FEWEST_SLOW if part.slow else _FEWEST
         return proposed.places(proposed.joined(flows), fewest=fewest, most=part.most)
