@@ -62,17 +62,21 @@ class UpperValues:
     ----------
     log_upper : callable
         eps -> certified upper bound of log delta; 0 if there is none.
-    rough_log_delta : callable
+    about : callable
         eps -> an estimate of that bound, not certified.
     """
 
     log_upper: Callable[[float], float]
-    rough_log_delta: Callable[[float], float]
+    about: Callable[[float], float]
 
     def log_delta(self, epsilon: float, *, width: float = 0.0, end: End = "upper") -> LogInterval:
         """The upper bound; nothing is known from below."""
         del width, end
         return LogInterval(-math.inf, self.log_upper(epsilon))
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """The estimate."""
+        return self.about(epsilon)
 
     def log_floor(self) -> float:
         """-inf: nothing is known from below."""
@@ -145,7 +149,8 @@ class Curve:
     """
 
     def __init__(self, source: Source, *, eps0: float, width: float, end: End) -> None:
-        self.source, self.width, self.wanted = source, width, end
+        self.source, self.width = source, width
+        self.wanted: End = end
         self.eps0 = max(eps0, _SHORTEST)
         self.last = reach(eps0)
         self.floor = source.log_floor()

@@ -44,6 +44,8 @@ class Total:
         # The same in floats, for proposals.
         self.floats = Losses([(x.loss, x.mass, x.infinite, count) for x, count in self.parts])
         self.rounds = sum(count for _, count in self.parts)
+        # An eps from which on finite losses contribute nothing.
+        self.last = self.floats.top
 
     def rough(self, epsilon: float) -> float:
         """An estimate of log delta at an eps."""
@@ -52,11 +54,6 @@ class Total:
     def root(self, log_target: float) -> Root:
         """An estimate of the eps at which log delta meets a target; 0 or inf if there is none."""
         return self.floats.root(log_target)
-
-    @property
-    def last(self) -> float:
-        """An eps from which on finite losses contribute nothing."""
-        return self.floats.top
 
     def log_delta(self, epsilon: float, *, rel: float, end: End = "both") -> LogInterval:
         """Certified ends of log delta, apart by about ``rel``; both, whichever is wanted."""
