@@ -170,14 +170,14 @@ class Definition:
     ----------
     name : str
         As files have it.
-    in_files : bool
-        Whether a certificate may name it.
+    dense : bool
+        Whether reports have a density though none of noise that is added.
     eps0 : float
         Pure local guarantee in nats; inf where there is none.
     """
 
     name: ClassVar[str]
-    in_files: ClassVar[bool] = True
+    dense: ClassVar[bool] = False
     eps0: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

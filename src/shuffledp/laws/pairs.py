@@ -218,7 +218,7 @@ def is_continuous(randomizer: Randomizer) -> bool:
     """Whether its reports, or a part of them, have a density."""
     if randomizer.made_of:
         return any(map(is_continuous, randomizer.made_of))
-    return not randomizer.in_files or randomizer.added_noise() is not None
+    return randomizer.dense or randomizer.added_noise() is not None
 
 
 def _class_pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int) -> LawPair | None:

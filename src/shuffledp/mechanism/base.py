@@ -19,7 +19,6 @@ from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.values.described import Described
 
-_MADE_OF_CODE: set[str] = set()
 # Examples for the message where no name is close to the one that was given.
 _WELL_KNOWN = ("k-rr", "rappor", "laplace")
 
@@ -31,7 +30,7 @@ class Mechanism(Definition, Described, ABC):
 
     Subclasses are frozen dataclasses whose fields declare their parameters (``parameters``), carry
     the formula of their law in the docstring and what ``Definition`` asks for in methods, and set
-    ``name``, which registers them for the command line and for files; ``listed=False`` keeps one
+    ``name``, which registers them for the command line and for files; ``listed`` = False keeps one
     made of code, which has no description, out of both.
     Nothing else in the package has to hear of a new one.
 
@@ -48,17 +47,12 @@ class Mechanism(Definition, Described, ABC):
     """
 
     noun: ClassVar[str]
+    listed: ClassVar[bool] = True
     task: ClassVar[str] = "Any other"
     aliases: ClassVar[tuple[str, ...]] = ()
     name: ClassVar[str]
     summary: ClassVar[str]
     eps0: Any
-
-    def __init_subclass__(cls, *, listed: bool = True, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "name" in cls.__dict__ and not listed:
-            _MADE_OF_CODE.add(cls.name)
-            cls.in_files = False
 
     def __post_init__(self) -> None:
         """Check the parameters by their rules, in their order, and keep what these return."""
@@ -166,11 +160,7 @@ def mechanism_names(kind: type[Mechanism] = Mechanism) -> tuple[str, ...]:
         ``Randomizer``, ``MultiMessage``, or both.
     """
     return tuple(
-        sorted(
-            name
-            for name, cls in CLASSES.items()
-            if issubclass(cls, kind) and name not in _MADE_OF_CODE
-        )
+        sorted(name for name, cls in CLASSES.items() if issubclass(cls, kind) and cls.listed)
     )
 
 
@@ -230,7 +220,7 @@ def mechanism_class(name: str, kind: type[Kind] = Mechanism) -> type[Kind]:
         ``Randomizer``, ``MultiMessage``, or both.
     """
     what = f"{_noun(kind)} name"
-    if isinstance(name, str) and name in _MADE_OF_CODE:
+    if isinstance(name, str) and name in CLASSES and not getattr(CLASSES[name], "listed", True):
         raise rejected(what, name, "one that parameters describe: it is made of code")
     return cast("type[Kind]", CLASSES[known_name(what, name, mechanism_names(kind))])
 

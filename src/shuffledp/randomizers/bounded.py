@@ -345,7 +345,7 @@ class MetricLaplace(Metric, IntervalNoise):
     True
     """
 
-    in_files: ClassVar[bool] = False
+    dense: ClassVar[bool] = True
     name: ClassVar[str] = "metric-laplace"
     summary: ClassVar[str] = "Laplace noise on an interval, neighbours up to a distance apart"
     scale: Annotated[float, positive(high=1e100)]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.ball.outputs import Law, OutputClass, check_inputs, rational_ball
 from shuffledp.ball.record import Bit, Bits, Matrix, Others, WorstPairs
-from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
+from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism.parameters import Rule, Switch
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted, histogram
@@ -49,8 +48,7 @@ class Channel(Randomizer):
     ----------
     matrix : sequence of sequences of float, or array
         Rows are inputs (2 to 1000), columns outputs; entries >= 0; every row sums to one within
-        1e-9. The channel meant is each row divided by its exact sum. ``Channel.from_csv`` reads it
-        from a file, ``Channel.from_function`` makes it from a function of input and output.
+        1e-9. The channel meant is each row divided by its exact sum.
     normalize : bool
         True for a matrix printed to a few digits, or of counts: rows may have any sum, and each is
         divided by it.
@@ -75,70 +73,6 @@ class Channel(Randomizer):
         rows /= np.array([math.fsum(row) for row in self.matrix])[:, None]
         rows.setflags(write=False)
         object.__setattr__(self, "_rows", rows)
-
-    @classmethod
-    def from_csv(cls, path: str | Path, *, normalize: bool = False) -> Channel:
-        """The channel whose matrix a CSV file holds: a row for each input, numbers alone.
-
-        Parameters
-        ----------
-        path : path
-            The file, in UTF-8; empty lines are skipped.
-        normalize : bool
-            Whether to divide each row by its sum.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such file, or a row is not what was wanted; the message names it.
-        """
-        wanted = "wanted a CSV file with a row of numbers for each input, equally many in each"
-        try:
-            lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-            rows = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2) if any(lines) else []
-        except (OSError, ValueError) as error:
-            # NumPy adds what its own function could be asked for.
-            why = unreadable(error).partition(";")[0].rstrip(".")
-            raise ParameterError(f"path = {str(path)!r}: {why}; {wanted}") from None
-        return cls(matrix=rows, normalize=normalize)  # type: ignore[arg-type]
-
-    @classmethod
-    def from_function(
-        cls,
-        probability: Callable[[Any, Any], float],
-        *,
-        inputs: Iterable[Any],
-        outputs: Iterable[Any],
-    ) -> Channel:
-        """The channel with P(outputs[y] | inputs[x]) = probability(inputs[x], outputs[y]).
-
-        Parameters
-        ----------
-        probability : callable
-            (input, output) -> probability; over all outputs it sums to one within 1e-9.
-        inputs, outputs : iterable
-            What it is called with, in this order. The channel itself knows positions alone: inputs
-            and reports are 0, 1, 2, ...
-
-        Examples
-        --------
-        >>> import shuffledp as sd
-        >>> noisy = sd.Channel.from_function(
-        ...     lambda x, y: 0.75 if x == y else 0.125, inputs="abc", outputs="abc"
-        ... )
-        >>> noisy.matrix[0]
-        (0.75, 0.125, 0.125)
-        """
-        if not callable(probability):
-            raise rejected("probability", probability, "a function of an input and an output")
-        columns = list(outputs)
-        rows = []
-        for x in inputs:
-            row = [probability(x, y) for y in columns]
-            for y, value in zip(columns, row, strict=True):
-                _check.real(f"probability({x!r}, {y!r})", value, low=0.0, high=1.0 + _ROW_SLACK)
-            rows.append(row)
-        return cls(matrix=rows)  # type: ignore[arg-type]
 
     @property
     def probabilities(self) -> Array:

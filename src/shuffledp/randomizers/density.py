@@ -38,7 +38,7 @@ _BETWEEN = 64
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Density(OnInterval, listed=False):
+class Density(OnInterval):
     """A mechanism of your own for a value in [low, high], by the density of its report.
 
     The density is written with Python's arithmetic and ``shuffledp.functions`` (exp, log, sqrt,
@@ -89,7 +89,8 @@ class Density(OnInterval, listed=False):
     True
     """
 
-    in_files: ClassVar[bool] = False
+    dense: ClassVar[bool] = True
+    listed: ClassVar[bool] = False
     name: ClassVar[str] = "density"
     summary: ClassVar[str] = "a mechanism of your own on an interval, by its density"
     pdf: Function

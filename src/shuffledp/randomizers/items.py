@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.ball.record import Bits, Matrix, bits_between
 from shuffledp.mechanism.parameters import Domain, LocalEpsilon, follows, whole
 from shuffledp.randomizers.base import Reports
@@ -116,9 +116,8 @@ class BinaryRR(KRR):
     k: int = field(init=False, repr=False, default=2)
 
 
-# Up to here the binomial coefficient is multiplied out: lgamma loses bits for large d.
-_FACTORS = 10_000
-
+# Logarithms of factorials of 1e9 are 2e10, of which small ones are differences.
+_BITS = 128
 
 _SetSize = Annotated[
     int | None, follows(whole(high=lambda m: m.d - 1), lambda m: _best_size(m.d, m.eps0))
@@ -182,11 +181,11 @@ class SubsetSelection(AlikeItems, UniformOrOwn):
     @property
     def message_bits(self) -> float:
         """log2 of the number of subsets, C(d, k)."""
-        small = min(self.size, self.d - self.size)
-        if small <= _FACTORS:
-            return math.fsum(math.log2((self.d - i) / (small - i)) for i in range(small))
-        logs = math.lgamma(self.d + 1) - math.lgamma(small + 1)
-        return (logs - math.lgamma(self.d - small + 1)) / math.log(2.0)
+        with ctx.workprec(_BITS):
+            all_in, inside, outside = (
+                arb(count + 1).lgamma() for count in (self.d, self.size, self.d - self.size)
+            )
+            return float((all_in - inside - outside) / arb(2).log())
 
     def hit_counts(self, inputs: Sequence[int]) -> dict[tuple[bool, ...], Fraction]:
         """Subsets by which of the inputs they have: drawn one by one without replacement."""

@@ -86,7 +86,7 @@ class LaplaceBall(Metric, InBall):
     """
 
     moved: ClassVar[str] = "vector"
-    in_files: ClassVar[bool] = False
+    dense: ClassVar[bool] = True
     name: ClassVar[str] = "laplace-ball"
     summary: ClassVar[str] = "Laplace noise for vectors in a ball, neighbours at a distance"
     d: Annotated[int, whole(low=2, high=_LARGEST_DIMENSION)]

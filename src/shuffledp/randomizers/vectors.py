@@ -137,7 +137,7 @@ class GaussianBall(InBall):
 
     name: ClassVar[str] = "gaussian-ball"
     summary: ClassVar[str] = "Gaussian noise for vectors in a Euclidean ball"
-    in_files: ClassVar[bool] = False
+    dense: ClassVar[bool] = True
     d: Annotated[int, whole(low=2, high=LARGEST_DIMENSION)]
     sigma: Annotated[float, positive(high=1e100)]
     radius: Annotated[float, positive(high=1e100)] = 1.0
