@@ -205,6 +205,14 @@ def test_eps_of_random_channels_against_all_data_sets(seed):
         assert exact.largest([q, p], n, lower) >= Decimal(delta)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0])
+def test_bits_that_are_known_hide_nobody(epsilon):
+    """All data sets are alike, and the search need not look at each of them."""
+    found = curve_of(channel([Fraction(0), Fraction(1)]), 30_000).log_delta(epsilon, width=1e-9)
+    assert found.low <= 0.0 <= found.high
+    assert found.width < 1e-14
+
+
 def test_a_law_that_is_no_number_certifies_nothing():
     """A ball without a midpoint: the trivial ends, never a number."""
     unknown = Bits((0, 1), lambda _: Bit(arb.nan(), arb.nan()), mirrored=True)

@@ -54,7 +54,7 @@ _MOST_POINTS, _LADDER, _SHARED = 1 << 15, math.sqrt(2.0), 4
 # counts as at least _NARROW.
 _RADII, _NARROW = tuple(2.0**k for k in range(-3, 7)), 0.1
 # Most evaluations before the search returns the ends found so far: some seconds.
-_MOST_EVALUATIONS = 20_000
+_MOST_EVALUATIONS = 5_000
 # Number of places s between which F is bounded by chords.
 _PLACES = 25
 # Largest ratio of variances at an interval's two ends: beyond it too many points are needed.
@@ -170,9 +170,10 @@ class OneBit:
     def above(self, first: int, last: int) -> arb:
         """Upper bound of D(m) for all first <= m <= last."""
         chords = self.by_chords(first, last)
-        if chords is not None and self.noise is None:
+        if chords is not None and self.noise is None and last - first < self.others:
             return chords
-        # Next to wide noise the others hide little, so that leaving some out costs little.
+        # Next to wide noise the others hide little, so that leaving some out costs little; where
+        # their bits are known, leaving all out costs nothing.
         left_out = self.of_dataset(first, self.others - last).upper()
         return left_out if chords is None else arb.min(chords, left_out)
 
