@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any, Literal, NamedTuple
 
 from shuffledp.bound import Bound
@@ -19,8 +18,6 @@ from shuffledp.rounds import Composed
 
 __all__ = ["check_claim", "estimate_check", "guarantee_check", "shown"]
 
-# A number is its logarithm's exponential, rounded outward in some digits of the last place.
-_AGREE = 1e-13
 # Mechanisms state pure guarantees up to 300 nats; a little less, for sums that are
 # rounded up beyond it.
 _LARGEST_GUARANTEE = 299.0
@@ -37,8 +34,6 @@ _NEAR = 1e-3
 _APART, _APART_OF_CELLS, _GROWTH, _OF_FEW = 0.01, 1.0, 0.1, 2.0
 # Just below the local guarantee delta falls to 0, and gains are of the size of rounding errors.
 _EDGE = 1e-3
-# What a claim says beside its number.
-_NUMBERS = {"value", "log"}
 
 
 def check_claim(claim: Claim, again: Claim, name: str) -> Check:
@@ -65,7 +60,7 @@ def check_claim(claim: Claim, again: Claim, name: str) -> Check:
 
 def _difference(claim: Claim, again: Claim) -> str:
     """What is said beside the number, and is not so; empty if nothing is."""
-    given, wanted = (one.model_dump(mode="json", exclude=_NUMBERS) for one in (claim, again))
+    given, wanted = (one.model_dump(mode="json", exclude={"value"}) for one in (claim, again))
     return first_difference(given, wanted)
 
 
@@ -75,55 +70,28 @@ def _compared(claim: Claim, again: Claim) -> tuple[Verdict, str]:
         return "holds", "nothing is claimed"
     if claim.value is None:
         return "does not hold", "no number is given"
-    if claim.quantity == "epsilon":
-        given, found = float(claim.value or 0.0), float(again.value or 0.0)
-        room = _NEAR * found
-    else:
-        given, found, room = _log_of(claim), _log_of(again, weaker=True), _NEAR
+    given, found = claim.value, math.inf if again.value is None else again.value
     how = f"computed again: {shown(again)}"
     beyond = found - given if upper else given - found
     if given == found or beyond <= 0.0:
         return "holds", how
-    return ("undecided" if beyond <= room else "does not hold"), how
-
-
-def _log_of(claim: Claim, *, weaker: bool = False) -> float:
-    """The logarithm of a delta; number and logarithm are claimed, and the stronger one counts."""
-    value = float(claim.value or 0.0)
-    if claim.log is None or value < sys.float_info.min:
-        return -math.inf if claim.log is None else claim.log
-    log = math.log(value)
-    outer = (claim.end == "upper") == weaker
-    return max(log, claim.log) if outer else min(log, claim.log)
+    near = beyond <= _NEAR * found < math.inf
+    return ("undecided" if near else "does not hold"), how
 
 
 def _number_fault(claim: Claim) -> str:
-    """Whether a number and its logarithm, which deltas have, are the same claim."""
-    if claim.value is not None and math.copysign(1.0, claim.value) < 0.0:
-        return f"{claim.value!r}: wanted no sign"
-    if claim.quantity == "epsilon":
-        return "" if claim.log is None else "log: wanted null, for an epsilon"
-    if claim.value is None or (claim.value == 0.0 and claim.log is None):
+    """What is wrong with a number whatever is computed: a sign, or a delta above 1."""
+    if claim.value is None:
         return ""
-    if claim.log is None or claim.log > 0.0 or claim.value > 1.0:
-        return "wanted a delta of at most 1 and its logarithm"
-    if claim.value < sys.float_info.min:
-        # Rounded outward among the last floats: the logarithm is what is claimed.
-        rounded = math.exp(claim.log)
-        near = abs(claim.value - rounded) <= 4 * math.ulp(0.0)
-        outward = claim.value >= rounded if claim.end == "upper" else claim.value <= rounded
-        return "" if near and outward else "the number and its logarithm disagree"
-    agree = abs(math.log(claim.value) - claim.log) <= _AGREE * max(1.0, abs(claim.log))
-    return "" if agree else "the number and its logarithm disagree"
+    if math.copysign(1.0, claim.value) < 0.0:
+        return f"{claim.value!r}: wanted no sign"
+    above = claim.quantity == "delta" and claim.value > 1.0
+    return f"{claim.value!r}: wanted a delta of at most 1" if above else ""
 
 
 def shown(claim: Claim) -> str:
-    """The number that is claimed, or its logarithm where that is all there is of it."""
-    if claim.value is None:
-        return "not claimed"
-    if claim.log is not None and claim.value < sys.float_info.min:
-        return f"e^{claim.log!r}"
-    return repr(claim.value)
+    """The number that is claimed."""
+    return "not claimed" if claim.value is None else repr(claim.value)
 
 
 # ------------------------------------------------------------------- estimates in plain floats

@@ -124,13 +124,12 @@ def _claim(
     """
     upper, target = end == "upper", setting.content.target
     value = _finite(bound.upper if upper else bound.lower)
-    log = _finite(bound.log_upper if upper else bound.log_lower)
     theorem = bound.upper_theorem if upper else bound.lower_theorem
     if not upper and (theorem is None or not theorem.serves(trust)):
         # What trust="published" leaves out; the ends of a bound keep such a lower one.
-        value, log, theorem = 0.0, None, None
+        value, theorem = 0.0, None
     if upper and theorem is None:
-        value, log = None, None
+        value = None
     assumed: tuple[Any, ...] = bound.assumptions if upper and value is not None else ()
     return Claim(
         group=setting.group,
@@ -142,7 +141,6 @@ def _claim(
         end=end,
         trust=trust,
         value=value,
-        log=log,
         theorem=[] if theorem is None else list(theorem.ids),
         assumptions=[[said.id, *said.values] for said in assumed],
         relation=setting.relation.to_dict(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,7 @@ class Ends:
         claim = getattr(self, end)
         digits = _DIGITS[self.quantity] if digits is None else digits
         up = end != "lower"
-        return shown_end(self.quantity, claim.value, claim.log, up=up, digits=digits)
+        return shown_end(self.quantity, claim.value, None, up=up, digits=digits)
 
     @property
     def epsilon_delta(self) -> tuple[float | None, float | None]:
@@ -85,12 +86,9 @@ class Ends:
         return f"delta <= {self.shown('upper')} at eps = {fixed!r} nats"
 
     @property
-    def height(self) -> tuple[bool, float, float]:
+    def height(self) -> float:
         """What upper ends are ordered by: none finite is the largest."""
-        if self.upper.value is None:
-            return True, 0.0, 0.0
-        # Deltas may all be the smallest float, and differ in their logarithms.
-        return False, self.upper.value, self.upper.log or 0.0
+        return math.inf if self.upper.value is None else self.upper.value
 
 
 class Members:

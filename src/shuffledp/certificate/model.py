@@ -18,7 +18,7 @@ from shuffledp.theorems import Theorem
 from shuffledp.values.notebook import Record, Sheet, Shown
 
 # Raised with every change of what is written: a reader refuses all others.
-FORMAT = "shuffledp-certificate/4"
+FORMAT = "shuffledp-certificate/5"
 # How the formats of all versions begin.
 FORMATS = "shuffledp-certificate/"
 _MOST_GROUPS = 50
@@ -61,8 +61,8 @@ class Claim(Strict):
         The question: eps at this delta, or delta at this eps.
     end, trust
         Which end, by all theorems or published ones alone.
-    value, log : float or None
-        The number, and of a delta its natural logarithm. None: nothing finite is claimed.
+    value : float or None
+        The number; of a delta below all floats the smallest one. None: nothing finite is claimed.
     theorem : list of str
         Ids of the theorem's steps (``theorems``); empty where nothing is claimed.
     assumptions : list of lists
@@ -83,7 +83,6 @@ class Claim(Strict):
     end: Literal["upper", "lower"]
     trust: Trust
     value: NonNegative | None
-    log: float | None
     theorem: Ids
     assumptions: list[Said]
     relation: dict[str, Any]
@@ -94,7 +93,7 @@ class Claim(Strict):
         """Whether no number is claimed: an upper end of null, a lower end of 0."""
         if self.end == "upper":
             return self.value is None
-        return self.value == 0.0 and self.log is None
+        return self.value == 0.0
 
     @property
     def rests_on(self) -> Theorem | None:
@@ -166,7 +165,7 @@ class Certificate(Shown, Strict):
         Of a run.
     """
 
-    format: Literal["shuffledp-certificate/4"]
+    format: Literal["shuffledp-certificate/5"]
     shuffledp_version: Version
     deployment: Source
     local_guarantees: Annotated[
@@ -210,7 +209,7 @@ class Certificate(Shown, Strict):
         for row in self.records():
             up, quantity = row["end"] == "upper", row["quantity"]
             unit = "eps (nats)" if quantity == "epsilon" else "delta"
-            number = shown_end(quantity, row["value"], row["log"], up=up, digits=8)
+            number = shown_end(quantity, row["value"], None, up=up, digits=8)
             said = (row["theorem"] or "", row["source"] or "", row["provenance"] or "")
             where = (row["situation"], f"{row['n']:,}", f"{row['rounds']:,}")
             group = (f"{row['group']}",) if self.crowd else ()
@@ -241,7 +240,7 @@ class Certificate(Shown, Strict):
 
 
 # Fields of a claim that a table of claims has.
-_SHOWN = {"situation", "n", "rounds", "quantity", "at", "end", "trust", "value", "log"}
+_SHOWN = {"situation", "n", "rounds", "quantity", "at", "end", "trust", "value"}
 
 
 def to_dict(certificate: Certificate) -> dict[str, Any]:

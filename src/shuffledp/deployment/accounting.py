@@ -11,7 +11,7 @@ from shuffledp.accounts.shuffler import UNIFORM
 from shuffledp.accounts.widened import Widened
 from shuffledp.amplification.messages import Messages
 from shuffledp.amplification.words import HONEST, ONE_ROUND
-from shuffledp.bound import Bound, delta_from_log
+from shuffledp.bound import Bound
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.setting import Setting, settings_of
 from shuffledp.errors import NotCertified
@@ -20,8 +20,8 @@ from shuffledp.values.work import Report, silent
 # Of the figure: relative width of the bounds, half of what is seen as two lines (``bands.apart``),
 # and number of points, some of which take seconds: over n lines of eps are nearly straight.
 _CURVE_RTOL, _CURVE_POINTS = 5e-3, 5
-# Among so few users, an end of eps by label stealing may differ by 5e-4 between machines. Margins
-# of eps and of log delta for that.
+# Among so few users, an end of eps by label stealing may differ by 5e-4 between machines. Relative
+# margins of eps and of delta for that.
 _FEW, _SEARCHED = 2_000, {"epsilon": 1e-3, "delta": 1e-2}
 # Beyond it no sums of bits are accounted for: all data sets are searched.
 _MOST_SUMMED = 1_000_000
@@ -205,14 +205,10 @@ def with_margin(setting: Setting, bound: Bound) -> Bound:
     stolen = theorem is not None and any(one.startswith("label-stealing") for one in theorem.ids)
     if stolen and setting.n <= _FEW:
         wide = max(rtol, _SEARCHED[bound.quantity])
-    if bound.quantity == "epsilon":
-        cap = max(setting.guarantee, bound.upper)
-        upper = min(bound.upper * (1.0 + wide), cap)
-        return replace(bound, lower=bound.lower * (1.0 - rtol), upper=upper)
-    log_lower = -math.inf if bound.log_lower is None else bound.log_lower - rtol
-    log_upper = 0.0 if bound.log_upper is None else min(bound.log_upper + wide, 0.0)
-    lower, upper = delta_from_log(log_lower, log_upper)
-    return replace(bound, lower=lower, upper=upper, log_lower=log_lower, log_upper=log_upper)
+    cap = max(setting.guarantee, bound.upper) if bound.quantity == "epsilon" else 1.0
+    upper = min(bound.upper * (1.0 + wide), cap)
+    lower = bound.lower * (1.0 - rtol)
+    return replace(bound, lower=lower, upper=upper, log_lower=None, log_upper=None)
 
 
 def curve_over_n(account: Account, *, report: Report = silent) -> Curve:

@@ -123,10 +123,10 @@ def tidy(axes: Axes, *, grid: Any = "both") -> None:
 
 def height(bound: Bound, *, up: bool) -> float:
     """Where an end is drawn: eps itself, log10 of delta; nan where there is nothing to draw."""
+    value, log = (bound.upper, bound.log_upper) if up else (bound.lower, bound.log_lower)
     if bound.quantity == "delta":
-        log = bound.log_upper if up else bound.log_lower
+        log = math.log(value) if log is None and value > 0.0 else log
         return math.nan if log is None or math.isinf(log) else log / math.log(10.0)
-    value = bound.upper if up else bound.lower
     return value if 0.0 < value < math.inf else math.nan
 
 
