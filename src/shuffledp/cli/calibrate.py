@@ -75,9 +75,7 @@ def _calibrate(
 ) -> None:
     given = {"n": n, "epsilon": epsilon, "delta": delta, "rounds": rounds}
     kind = _noise_kind(view["view"], view["added"], find)
-    key = _ADDED if kind is not None else _key(description, given, find)
-    if kind is not None:
-        _refuse_missing(description, given, kind)
+    key = _key(description, given, find, kind)
     setting = {**view, "trust": trust}
     setting["added"] = None if kind is not None else added_noise(view["added"])
     if n is not None:
@@ -105,10 +103,13 @@ def _calibrate(
         click.echo(printed)
 
 
-def _key(description: dict[str, Any], given: dict[str, Any], find: str | None) -> str:
+def _key(
+    description: dict[str, Any], given: dict[str, Any], find: str | None, kind: str | None
+) -> str:
     """What is solved for: what was named, or the one thing that is missing."""
     missing = [*dict.fromkeys(_missing(description))]
     missing += [name for name in _TARGETS if name != "rounds" and given[name] is None]
+    missing += [_ADDED] * (kind is not None)
     if find is None:
         if len(missing) == 1:
             return missing[0]
@@ -136,17 +137,8 @@ def _noise_kind(view: str, added: str | None, find: str | None) -> str | None:
     return _check.choice("added", added, KINDS)
 
 
-def _refuse_missing(description: dict[str, Any], given: dict[str, Any], kind: str) -> None:
-    """An error where anything but the scale of the aggregator's noise is left out."""
-    missing = [*dict.fromkeys(_missing(description))]
-    missing += [name for name in ("n", "epsilon", "delta") if given[name] is None]
-    if missing:
-        names = ", ".join(_typed(name) for name in missing)
-        raise ParameterError(f"{names} missing: wanted to solve for the scale of --added {kind}")
-
-
 def _typed(name: str) -> str:
-    return "-n" if name == "n" else f"--{name}"
+    return {"n": "-n", _ADDED: "the scale of --added"}.get(name, f"--{name}")
 
 
 def _accounts(
