@@ -17,6 +17,8 @@ from shuffledp.values.notebook import Drawn, Record, Sheet
 # Relative amount by which a lower end may exceed the upper one: rounding of a local guarantee.
 _ROUNDING = 1e-9
 Quantity = Literal["epsilon", "delta", "renyi", "rho", "mu", "beta", "probability"]
+# What is bounded by an account, in a word.
+WORDS = {"epsilon": "eps", "delta": "delta"}
 # log of the smallest normal float; a smaller delta is shown by its logarithm.
 _SMALLEST_LOG = math.log(2.3e-308)
 

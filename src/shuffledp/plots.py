@@ -18,7 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from shuffledp._check import exact
-from shuffledp.bound import Bound, outward, shown_end
+from shuffledp.bound import WORDS, outward
 from shuffledp.drawing.bands import (
     COLOURS,
     GREY,
@@ -34,8 +34,10 @@ from shuffledp.errors import ParameterError
 from shuffledp.outputs import writing
 
 if TYPE_CHECKING:
-    # A curve needs matplotlib alone; where there is an account, deployment files are read already.
-    from shuffledp.deployment import Account, Curve
+    # A curve needs matplotlib alone; where there is a certificate, files are read already.
+    from shuffledp.certificate import Certificate, Members
+    from shuffledp.certificate.members import Ends
+    from shuffledp.deployment import Curve
 
 SUFFIXES = (".png", ".svg", ".pdf")
 _TITLE = 64  # characters in a line
@@ -81,61 +83,84 @@ def svg(figure: Figure) -> bytes:
 # ------------------------------------------------------------------------------- the figures
 
 
-def account_figure(account: Account, curve: Curve, *, label: str) -> Figure:
+def account_figure(certificate: Certificate, curve: Curve, *, label: str) -> Figure:
     """eps (or delta) over n of a deployment, its batches marked.
 
     Parameters
     ----------
-    account : Account
+    certificate : Certificate
         The deployment's own numbers.
     curve : Curve
-        The bounds around it.
+        The bounds around them.
     label : str
-        What it is called.
+        What the mechanism is called.
     """
-    figure = picture(lambda ax: _drawn(ax, account, curve, label))
+    (members,) = certificate.members
+    figure = picture(lambda ax: _drawn(ax, members, curve, label))
     (axes,) = figure.axes
-    over_n(axes, batch_label(account.deployment.unit))
-    titled(axes, account.deployment.title)
+    over_n(axes, batch_label(members.content.unit))
+    titled(axes, members.content.title)
     return figure
 
 
-def _drawn(axes: Axes, account: Account, curve: Curve, label: str) -> None:
-    draw_curve(axes, curve.n, curve.bounds, label=f"{label}, {_at_words(account)}")
-    _mark(axes, account, COLOURS[0])
-    if account.deployment.target.quantity == "epsilon":
-        _local_line(axes, account)
-    shown = axes.get_legend_handles_labels()[0]
-    legend(axes, [*handles(axes), *shown])
+def _drawn(axes: Axes, members: Members, curve: Curve, label: str) -> None:
+    draw_curve(axes, curve.n, curve.bounds, label=f"{label}, {_at_words(members)}")
+    *hidden, failed = members.one_round
+    for ends, marker, face in zip(hidden, "os", (COLOURS[0], "white"), strict=False):
+        _mark(axes, members, ends, {"marker": marker, "mfc": face})
+    if members.quantity == "epsilon":
+        level = members.local_guarantee
+        said = _both(failed) if level is None else f"eps0 = {outward(level, up=True)}"
+        level = failed.upper.value if level is None else level
+        if level is not None:
+            style: dict[str, Any] = {"color": GREY, "lw": 1.4, "ls": (0, (1, 1.5))}
+            axes.axhline(level, label=f"no {members.who}: {said}", **style)
+    legend(axes, [*handles(axes), *axes.get_legend_handles_labels()[0]])
 
 
-def crowd_figure(account: Account, *, labels: Sequence[str]) -> Figure:
+def _mark(axes: Axes, members: Members, ends: Ends, style: dict[str, Any]) -> None:
+    """A batch: a bar from end to end, the mark at the upper one."""
+    n, claims = ends.setting.n, (ends.lower, ends.upper)
+    low, high = (height(ends.quantity, claim.value) for claim in claims)
+    if math.isnan(high):
+        return
+    if not math.isnan(low):
+        axes.plot([n] * 2, [low, high], color="black", lw=1.3, marker="_", zorder=5)
+    words = f"{ends.name}, n = {n:,}: {_both(ends)}"
+    if ends.differs:
+        words += f" (published theorems: {_below(ends, 'published')})"
+    if members.rounds > 1:
+        (composed,) = (one for one in members.all_rounds if one.name == ends.name)
+        words += f"; after all {members.rounds:,} rounds: {_below(composed)}"
+    more: dict[str, Any] = {"mec": COLOURS[0], "mew": 1.3, "ms": 9, "ls": "", "zorder": 6}
+    axes.plot([n], [high], label=words, **style, **more)
+
+
+def crowd_figure(certificate: Certificate, *, labels: Sequence[str]) -> Figure:
     """eps (or delta) of each group's members, a line a group: both ends, and without a shuffler.
 
     Parameters
     ----------
-    account : Account
+    certificate : Certificate
         The crowd's own numbers.
     labels : sequence of str
         Each group's mechanism in a few words.
     """
-    hidden = [one.bound for one in account.answers if not one.setting.failed]
-    alone = [one.bound for one in account.answers if one.setting.failed]
-    ends = {
-        "lower end": ([one.lower for one in hidden], "D"),
-        "upper end": ([one.upper for one in hidden], "o"),
-        "no shuffler, upper end": ([one.upper for one in alone], "s"),
-    }
-    series = [
-        (label, [x if 0.0 < x < math.inf else math.nan for x in values], marker)
-        for label, (values, marker) in ends.items()
+    everybody = certificate.members
+    shown = [
+        (one.one_round[0].lower, one.one_round[0].upper, one.failure.upper) for one in everybody
     ]
-    groups = zip(account.deployment.group, labels, strict=True)
-    names = [f"group {k}, {label}, {one.users:,} users" for k, (one, label) in enumerate(groups)]
-    unit = " (nats)" if hidden[0].quantity == "epsilon" else ""
-    xlabel = f"central {_ends_word(hidden[0])}{unit} at {_at_words(account)}"
+    marks = (("lower end", "D"), ("upper end", "o"), ("no shuffler, upper end", "s"))
+    series = [
+        (label, [claim.value or math.nan for claim in claims], marker)
+        for (label, marker), claims in zip(marks, shown, strict=True)
+    ]
+    groups = zip(everybody, labels, strict=True)
+    names = [f"group {one.group}, {label}, {one.users:,} users" for one, label in groups]
+    unit = " (nats)" if everybody[0].quantity == "epsilon" else ""
+    xlabel = f"central {WORDS[everybody[0].quantity]}{unit} at {_at_words(everybody[0])}"
     figure = picture(lambda ax: draw_dots(ax, names, series, xlabel=xlabel))
-    titled(figure.axes[0], account.deployment.title)
+    titled(figure.axes[0], certificate.deployment.content.title)
     return figure
 
 
@@ -147,64 +172,19 @@ def picture(draw: Callable[..., Any]) -> Figure:
     return figure
 
 
-def _local_line(axes: Axes, account: Account) -> None:
-    failed = next(one for one in account.one_round if one.setting.failed)
-    (level,) = account.eps0
-    who = "no shuffler" if failed.setting.sums is None else "no aggregator"
-    label = f"{who}: eps0 = {outward(level, up=True)}"
-    if not math.isfinite(level):
-        level, label = failed.bound.upper, f"{who}: {_ends(failed.bound)}"
-    if math.isfinite(level):
-        axes.axhline(level, color=GREY, lw=1.4, ls=(0, (1, 1.5)), label=label)
-
-
-def _mark(axes: Axes, account: Account, colour: str) -> None:
-    """The deployment and its minimum batch: a bar from end to end, the mark at the upper one."""
-    from shuffledp.deployment.setting import MINIMUM, NOW
-
-    rounds = account.deployment.accounting.rounds
-    for name, marker, face in ((NOW, "o", colour), (MINIMUM, "s", "white")):
-        answer = account.named(name)
-        if answer is None:
-            continue
-        low, high = (height(answer.bound, up=up) for up in (False, True))
-        if math.isnan(high):
-            continue
-        if not math.isnan(low):
-            axes.plot([answer.n] * 2, [low, high], color="black", lw=1.3, marker="_", zorder=5)
-        words = f"{name}, n = {answer.n:,}: {_ends(answer.bound)}"
-        if answer.published is not None:
-            words += f" (published theorems: {_upper(answer.published)})"
-        composed = account.named(name, rounds=rounds)
-        if rounds > 1 and composed is not None:
-            words += f"; after all {rounds:,} rounds: {_upper(composed.bound)}"
-        style: dict[str, Any] = {"marker": marker, "mfc": face, "mec": colour, "mew": 1.3}
-        axes.plot([answer.n], [high], ms=9, ls="", zorder=6, label=words, **style)
-
-
-def _ends(bound: Bound) -> str:
+def _both(ends: Ends) -> str:
     """Both ends, rounded outward: a label must not promise more than the number."""
-    return f"{_number(bound, up=False)} <= {_upper(bound)}"
+    return f"{ends.shown('lower', digits=4)} <= {_below(ends)}"
 
 
-def _upper(bound: Bound) -> str:
-    return f"{_ends_word(bound)} <= {_number(bound, up=True)}"
+def _below(ends: Ends, end: str = "upper") -> str:
+    return f"{WORDS[ends.quantity]} <= {ends.shown(end, digits=4)}"
 
 
-def _ends_word(bound: Bound) -> str:
-    return "eps" if bound.quantity == "epsilon" else "delta"
-
-
-def _number(bound: Bound, *, up: bool) -> str:
-    value, log = (bound.upper, bound.log_upper) if up else (bound.lower, bound.log_lower)
-    return shown_end(bound.quantity, value, log, up=up, digits=4)
-
-
-def _at_words(account: Account) -> str:
-    target = account.deployment.target
-    word = "delta" if target.quantity == "epsilon" else "eps"
-    rounds = ", one round" if account.deployment.accounting.rounds > 1 else ""
-    return f"{word} = {exact(target.value)}{rounds}"
+def _at_words(members: Members) -> str:
+    word = "delta" if members.quantity == "epsilon" else "eps"
+    rounds = ", one round" if members.rounds > 1 else ""
+    return f"{word} = {exact(members.at)}{rounds}"
 
 
 def titled(axes: Axes, title: str) -> None:

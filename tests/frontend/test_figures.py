@@ -3,11 +3,13 @@
 import functools
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from shuffledp import plots
-from shuffledp.deployment import Curve, account, parse
+from shuffledp.certificate import issue
+from shuffledp.deployment import Curve, DeploymentFile, account, parse
 
 TABLE = {
     "title": "A test",
@@ -23,7 +25,8 @@ def accounted(content):
 
 
 def drawn(found, curve):
-    return plots.account_figure(found, curve, label="a mechanism")
+    certificate = issue(DeploymentFile(Path("t.toml"), "a" * 64, found.deployment), found)
+    return plots.account_figure(certificate, curve, label="a mechanism")
 
 
 def curve_of(found, *, lower):

@@ -49,7 +49,7 @@ def certified(table=None):
     # A title changes no number: one account for all titles.
     plain = deployment.model_copy(update={"title": "t"})
     found = replace(accounted(plain.model_dump_json()), deployment=deployment)
-    return issue(DeploymentFile(Path("t.toml"), "a" * 64, deployment), found), found
+    return issue(DeploymentFile(Path("t.toml"), "a" * 64, deployment), found)
 
 
 @functools.cache
@@ -57,12 +57,12 @@ def accounted(content):
     return account(Deployment.model_validate_json(content))
 
 
-def drawn(found):
+def drawn(certificate):
     """The figure, with fewer points."""
-    plain = found.deployment.model_copy(update={"title": "t"})
-    plain = replace(found, deployment=plain)
-    curve = points(plain.deployment.model_dump_json())
-    return svg(account_figure(plain, curve, label="k-rr"))
+    plain = certificate.deployment.content.model_copy(update={"title": "t"})
+    source = certificate.deployment.model_copy(update={"content": plain})
+    plainly = certificate.model_copy(update={"deployment": source})
+    return svg(account_figure(plainly, points(plain.model_dump_json()), label="k-rr"))
 
 
 @functools.cache
@@ -76,7 +76,7 @@ def points(content):
 
 
 def entry(table=None, *, curve=True, **more):
-    certificate, found = certified(table)
+    certificate = certified(table)
     text = to_json(certificate)
     return Entry(
         certificate=certificate,
@@ -84,7 +84,7 @@ def entry(table=None, *, curve=True, **more):
         certificate_sha256=hashlib.sha256(text.encode()).hexdigest(),
         labels=["k-rr, k = 5, eps0 = 1"],
         cautions=cautions(certificate),
-        drawing=drawn(found) if curve else None,
+        drawing=drawn(certificate) if curve else None,
         **more,
     )
 

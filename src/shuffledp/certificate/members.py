@@ -13,7 +13,6 @@ from shuffledp.deployment.setting import Setting, settings_of
 
 # Significant digits of an end.
 _DIGITS = {"epsilon": 6, "delta": 4}
-WORDS = {"epsilon": "eps", "delta": "delta"}
 
 
 @dataclass(frozen=True)

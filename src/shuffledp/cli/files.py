@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from shuffledp.cli.text import print_json
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
 from shuffledp.review import Entry
+from shuffledp.values.work import silent
 
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
 
@@ -98,6 +99,7 @@ def account(
     A file with tables [[group]], each with users and randomizer, in place of [population] and
     [randomizer] is a crowd: all of it says what each group's members get.
     """  # noqa: D301
+    from shuffledp.certificate import to_json
     from shuffledp.deployment import load
 
     off = silenced(no_warn)
@@ -114,20 +116,21 @@ def account(
     with files_written(outputs, inputs=[file]) as held:
         with progress("accounting") as status:
             tell = teller(status, source.stem)
-            done = _account_for(source, draw=draw, verified=verified, off=off, tell=tell)
-        entry = done.illustrated() if reports else done.entry
+            entry, curve = _account_for(source, draw=draw, verified=verified, off=off, tell=tell)
+        entry = _illustrated(entry, curve) if reports else entry
+        text = to_json(entry.certificate)
         if place is not None:
-            held.write(place, done.text)
+            held.write(place, text)
         if plot is not None:
             from shuffledp import plots
 
-            plots.save(done.figure(), held.path(plot))
+            plots.save(_figure(entry, curve), held.path(plot))
         for path in reports:
             picture = None if plot is None else beside(Path(plot), path)
             held.write(path, report_text(path, replace(entry, picture=picture)))
     print_cautions(entry.cautions)
     if as_json:
-        click.echo(done.text, nl=False)
+        click.echo(text, nl=False)
     else:
         report.print_summary(entry.certificate)
         if entry.verified is not None:
@@ -136,34 +139,22 @@ def account(
     ctx.exit(_status(entry.verified or ()))
 
 
-@dataclass(frozen=True)
-class _Done:
-    """What was found for a deployment: the certificate's text, and what a report says.
+def _figure(entry: Entry, curve: Any) -> Any:
+    """eps or delta over n; of a crowd by group."""
+    from shuffledp.plots import account_figure, crowd_figure
 
-    ``curve`` is of eps over n, for the figure; None of a crowd, and where nothing is drawn.
-    """
+    if entry.certificate.crowd:
+        return crowd_figure(entry.certificate, labels=entry.labels)
+    return account_figure(entry.certificate, curve, label=entry.labels[0])
 
-    text: str
-    entry: Entry
-    account: Any
-    curve: Any
 
-    def figure(self) -> Any:
-        """eps or delta over n, or by group."""
-        from shuffledp.plots import account_figure, crowd_figure
+def _illustrated(entry: Entry, curve: Any) -> Entry:
+    """What a report says, with the figure if there is one."""
+    from shuffledp.plots import svg
 
-        labels = self.entry.labels
-        if self.curve is None:
-            return crowd_figure(self.account, labels=labels)
-        return account_figure(self.account, self.curve, label=labels[0])
-
-    def illustrated(self) -> Entry:
-        """What a report says, with the figure if there is one."""
-        from shuffledp.plots import svg
-
-        if self.curve is None and not self.entry.certificate.crowd:
-            return self.entry
-        return replace(self.entry, drawing=svg(self.figure()))
+    if curve is None and not entry.certificate.crowd:
+        return entry
+    return replace(entry, drawing=svg(_figure(entry, curve)))
 
 
 def _named(source: Any) -> str:
@@ -186,27 +177,26 @@ def _account_for(
     verified: bool,
     off: frozenset[str],
     tell: Callable[[str], None],
-) -> _Done:
+) -> tuple[Entry, Any]:
+    """What a report says without a figure, and the curve of one; None where nothing is drawn."""
     from shuffledp.certificate import issue, to_json
     from shuffledp.certificate.verifier import verify
     from shuffledp.deployment import account, curve_over_n
 
     found = account(source.deployment, report=tell)
     certificate = issue(source, found)
-    text = to_json(certificate)
-    curve = None
-    if draw and not certificate.crowd:
-        curve = curve_over_n(found, report=tell)
+    drawn = draw and not certificate.crowd
+    curve = curve_over_n(found, report=tell) if drawn else None
     entry = Entry(
         certificate=certificate,
         certificate_file=_named(source),
-        certificate_sha256=sha256(text),
+        certificate_sha256=sha256(to_json(certificate)),
         labels=report.labels_of(certificate),
         cautions=warned(certificate, off),
         silenced=sorted(off),
         verified=verify(certificate, deployment=source.path, report=tell) if verified else None,
     )
-    return _Done(text, entry, found, curve)
+    return entry, curve
 
 
 def report_of(text: str, *, stem: str) -> tuple[str, str, str]:
@@ -224,16 +214,16 @@ def report_of(text: str, *, stem: str) -> tuple[str, str, str]:
     tuple of str
         The report as HTML, the certificate as JSON, and a line with the end it certifies.
     """
+    from shuffledp.certificate import to_json
     from shuffledp.deployment.files import of_text
 
     source = of_text(text, Path(f"{stem}.toml"))
-    silent: Callable[[str], None] = lambda _: None  # noqa: E731
-    done = _account_for(source, draw=True, verified=False, off=frozenset(), tell=silent)
+    entry, curve = _account_for(source, draw=True, verified=False, off=frozenset(), tell=silent)
     rounds = source.deployment.accounting.rounds
-    upper = done.entry.certificate.members[0].all_rounds[0].shown("upper", digits=8)
+    upper = entry.certificate.members[0].all_rounds[0].shown("upper", digits=8)
     line = "no finite upper end" if upper == "none" else f"eps <= {upper} nats"
     line += f" after {rounds:,} rounds" if rounds > 1 else ""
-    return report_text("report.html", done.illustrated()), done.text, line
+    return report_text("report.html", _illustrated(entry, curve)), to_json(entry.certificate), line
 
 
 # -------------------------------------------------------------------------------------- verify

@@ -71,14 +71,9 @@ class Account:
 
     @property
     def eps0(self) -> tuple[float, ...]:
-        """What one user's report gives away alone, in nats, for each group's mechanism."""
-        first = {one.setting.group: one.setting for one in reversed(self.one_round)}
+        """Of each group's mechanism: what one user's report gives away alone, in nats."""
+        first = {one.setting.group: one.setting for one in reversed(self.answers)}
         return tuple(first[group].eps0 for group in sorted(first))
-
-    @property
-    def one_round(self) -> list[Answer]:
-        """After one round: every group's situations."""
-        return [one for one in self.answers if one.setting.rounds == 1]
 
     def named(self, situation: str, *, rounds: int = 1) -> Answer | None:
         """The situation of this name after this many rounds, if the deployment has it."""
@@ -225,7 +220,8 @@ def curve_over_n(account: Account, *, report: Report = silent) -> Curve:
     """
     deployment, now = account.deployment, account.answers[0].setting
     target = deployment.target
-    found = {one.n: one.bound for one in account.one_round if not one.setting.failed}
+    of_one = [a for a in account.answers if a.setting.rounds == 1 and not a.setting.failed]
+    found = {one.n: one.bound for one in of_one}
     fewest = deployment.changed + deployment.believed.dummies
     low, high = max(fewest, min(found) // 10), max(10 * max(found), 100)
     if now.sums is not None:

@@ -121,13 +121,29 @@ def tidy(axes: Axes, *, grid: Any = "both") -> None:
         axes.spines[side].set_visible(False)
 
 
-def height(bound: Bound, *, up: bool) -> float:
-    """Where an end is drawn: eps itself, log10 of delta; nan where there is nothing to draw."""
-    value, log = (bound.upper, bound.log_upper) if up else (bound.lower, bound.log_lower)
-    if bound.quantity == "delta":
-        log = math.log(value) if log is None and value > 0.0 else log
+def height(quantity: str, value: float | None, log: float | None = None) -> float:
+    """Where an end is drawn: eps itself, log10 of delta; nan where there is nothing to draw.
+
+    Parameters
+    ----------
+    quantity : {"epsilon", "delta"}
+        What is bounded.
+    value : float or None
+        The end; None where there is none.
+    log : float or None
+        Of a delta its natural logarithm, where that is known.
+    """
+    if quantity == "delta":
+        log = math.log(value) if log is None and value else log
         return math.nan if log is None or math.isinf(log) else log / math.log(10.0)
-    return value if 0.0 < value < math.inf else math.nan
+    return value if value is not None and 0.0 < value < math.inf else math.nan
+
+
+def heights(bounds: Sequence[Bound], *, up: bool) -> list[float]:
+    """Those of the upper or the lower ends."""
+    if up:
+        return [height(one.quantity, one.upper, one.log_upper) for one in bounds]
+    return [height(one.quantity, one.lower, one.log_lower) for one in bounds]
 
 
 def band(
@@ -151,8 +167,7 @@ def band(
     colour, dashes
         Of the upper end.
     """
-    low = [height(b, up=False) for b in bounds]
-    high = [height(b, up=True) for b in bounds]
+    low, high = (heights(bounds, up=up) for up in (False, True))
     # A lower end of zero has no place on a logarithmic axis: the band is open there.
     floor = [a if math.isfinite(a) else b for a, b in zip(low, high, strict=True)]
     axes.fill_between(xs, floor, high, color=colour, alpha=0.25, lw=0)
@@ -221,8 +236,7 @@ def draw_curve(
 
 def apart(bounds: Sequence[Bound]) -> bool:
     """Whether two lines would be seen: ends a hundredth of the picture apart, or one missing."""
-    lows = np.array([height(b, up=False) for b in bounds])
-    highs = np.array([height(b, up=True) for b in bounds])
+    lows, highs = (np.array(heights(bounds, up=up)) for up in (False, True))
     if bounds[0].quantity == "epsilon":
         lows, highs = np.log(lows), np.log(highs)
     seen = highs[np.isfinite(highs)]

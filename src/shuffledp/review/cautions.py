@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp._check import choice
-from shuffledp.bound import large_delta_words, outward
-from shuffledp.certificate.members import WORDS
+from shuffledp.bound import WORDS, large_delta_words, outward
 from shuffledp.review.meaning import odds, percent, right_guesses
 from shuffledp.review.verdict import judged
 

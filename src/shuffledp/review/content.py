@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shuffledp.bound import outward
-from shuffledp.certificate.members import WORDS, Ends
+from shuffledp.bound import WORDS, outward
+from shuffledp.certificate.members import Ends
 from shuffledp.review.cautions import verdict_of
 from shuffledp.review.entry import Entry, joined
 from shuffledp.review.glossary import TERMS

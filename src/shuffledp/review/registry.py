@@ -17,7 +17,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from shuffledp.certificate.members import WORDS
+from shuffledp.bound import WORDS
 from shuffledp.errors import ParameterError
 from shuffledp.review.grounds import assumptions, sentence, statements
 from shuffledp.review.markdown import escaped

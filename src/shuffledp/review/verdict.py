@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shuffledp.certificate.members import WORDS, Ends
+from shuffledp.bound import WORDS
+from shuffledp.certificate.members import Ends
 
 Kind = Literal["met", "missed", "open"]
 _TITLES: dict[Kind, str] = {
