@@ -153,7 +153,7 @@ def crowd_figure(certificate: Certificate, *, labels: Sequence[str]) -> Figure:
     marks = (("lower end", "D"), ("upper end", "o"), ("no shuffler, upper end", "s"))
     series = [
         (label, [claim.value or math.nan for claim in claims], marker)
-        for (label, marker), claims in zip(marks, shown, strict=True)
+        for (label, marker), claims in zip(marks, zip(*shown, strict=True), strict=True)
     ]
     groups = zip(everybody, labels, strict=True)
     names = [f"group {one.group}, {label}, {one.users:,} users" for one, label in groups]
