@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("rough_proposals")
 
 
 def certified(table):
-    return of_table(table)[0]
+    return of_table(table)
 
 
 def entry(table, **more):
