@@ -8,18 +8,13 @@ import hashlib
 import pytest
 from click.testing import CliRunner
 
-from frontend.test_report import TABLE, changed
-from frontend.test_report import certified as of_table
+from frontend.test_report import TABLE, certified, changed
 from shuffledp import ParameterError
 from shuffledp.cli import main
 from shuffledp.deployment.text import deployment_text
 from shuffledp.review.registry import check_file_name, registry_entry
 
 pytestmark = pytest.mark.usefixtures("rough_proposals")
-
-
-def certified(table):
-    return of_table(table)
 
 
 def entry(table, **more):
