@@ -8,6 +8,7 @@ import itertools
 import math
 import random
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -214,7 +215,8 @@ def test_label_stealing_is_above_all_data_sets_at_any_numbers(name):
     epsilon = rng.choice([0.05, 0.2, 0.4])
     truth = data_sets.worst(epsilon)[0] - Fraction(1, 1 << 180)
     asked = [[any_numbers(rng, case) for case in looked_at] for _ in range(8)]
-    asked.append([numbers_of(plan) for plan in FiniteStealing(mechanism, n).searched(epsilon)[1]])
+    search = FiniteStealing(partial(cases_of, mechanism), n)
+    asked.append([numbers_of(plan) for plan in search.searched(epsilon)[1]])
     for numbers in asked:
         with ctx.workprec(96):
             found = log_stolen(looked_at, numbers, n, epsilon)

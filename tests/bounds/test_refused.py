@@ -13,8 +13,10 @@ from shuffledp.amplification.end import End
 from shuffledp.amplification.profile import chord
 from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import log_above
+from shuffledp.ball.groups import kinds_of
 from shuffledp.ball.noises import Noise
 from shuffledp.ball.record import Bit
+from shuffledp.bounds.crowds import crowd_cases
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.lone_jump import two_groups
 from shuffledp.bounds.one_bit import Circle, OneBit
@@ -26,7 +28,6 @@ from shuffledp.bounds.stealing_cases import cases_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel import Contour
 from shuffledp.kernel.cells import Cell, Corner, gains, spread
-from shuffledp.kernel.crowd_sum import Free, Group, stealing
 from shuffledp.kernel.positive_sum import Line as Where
 from shuffledp.laws.pairs import blanket_pair as pair_of_cells
 from shuffledp.laws.pairs import cells_of, fewer
@@ -256,27 +257,15 @@ def test_contours(wrong):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"gain": -0.1},
-        {"gain": 1.0},
-        {"loss": math.nan},
-        {"theta": 1.5},
-        {"theta": -0.5},
-        {"shares": (0.0, 0.5)},
-        {"shares": (0.5, 1.5)},
-        {"shares": (math.nan, 0.5)},
-    ],
+    "shares", [(), (1.0,), (0.5, 0.5, 0.5), (0.0, 0.5), (1.5, 0.5), (math.nan, 1.0)]
 )
-def test_free_numbers_of_a_crowd(wrong):
-    good = Free(0.3, 0.2, 0.4, (0.5, 0.9))
+def test_shares_of_a_crowd(shares):
+    groups = [(sd.KRR(k=3, eps0=1.0), 20), (sd.KRR(k=3, eps0=2.0), 20)]
+    (case,) = crowd_cases(groups, kinds_of([one for one, _ in groups]), 0)
+    numbers = Numbers((0.1,) * 3, (0.5,) * 3, 1.0, 0.1, 0.5, shares=(0.5, 1.0))
+    assert math.isfinite(log_delta([case], [numbers], 40, 0.1))
     with pytest.raises(ParameterError):
-        replace(good, **wrong)
-    groups = [Group(2, [[arb(0.5), arb(0.5)]], [arb(0.5), arb(0.5)])]
-    victim = [[arb(0.6), arb(0.4)], [arb(0.4), arb(0.6)]]
-    at = Contour(0.5, 0.1, 60.0, 1e-6, 0.25, 1.0)
-    with pytest.raises(ParameterError):
-        stealing(victim, groups, arb(0.1), good, at)
+        log_delta([case], [numbers._replace(shares=shares)], 40, 0.1)
 
 
 def test_label_stealing_looks_at_a_label_at_least():

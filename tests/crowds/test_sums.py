@@ -1,4 +1,4 @@
-"""The two sums of a crowd against all data sets of small ones, from the definition."""
+"""The sums of a crowd against all data sets of small ones, from the definition."""
 
 import itertools
 import math
@@ -13,11 +13,13 @@ import shuffledp as sd
 from crowds.exact import datasets, exact, row
 from enumerated import divergence, shuffled
 from shuffledp.arithmetic.balls import arb, ctx, fmpq
+from shuffledp.bounds.stealing import Numbers, log_delta
+from shuffledp.bounds.stealing_cases import Case, Label
+from shuffledp.bounds.stealing_cases import Group as Part
 from shuffledp.kernel.contour import Contour
-from shuffledp.kernel.crowd_sum import Free, Group, stealing
 from shuffledp.kernel.linear_test import DataSets, LinearTest, advantage
-from shuffledp.propose import crowds as proposing
 from shuffledp.propose import linear_test
+from shuffledp.propose.stealing_solve import FiniteStealing, numbers_of
 
 
 @pytest.fixture(autouse=True)
@@ -60,58 +62,66 @@ def crowd(rng, size):
     return groups, [row(rng, outputs, zeros=zeros) for _ in range(2)]
 
 
-def numbers(rng, size):
-    """Any free numbers, and any contour."""
-    free = Free(
-        rng.choice((0.0, 0.05, 0.5, 0.97)),
-        rng.choice((0.0, 0.05, 0.5, 0.97)),
-        rng.choice((0.0, rng.random(), 1.0)),
-        tuple(rng.choice((1.0, 0.5, 0.2, 0.05)) for _ in range(size)),
-    )
+def case_of(victim, groups):
+    """The case of label stealing, each output a part of its own."""
+    first, second = (balls(law) for law in victim)
+    leasts = [balls(least(rows)) for _, rows in groups]
+    labels = [
+        Label(first, second, balls(law), leasts[k], k)
+        for k, (_, rows) in enumerate(groups)
+        for law in rows
+    ]
+    members = tuple(Part(n, low) for (n, _), low in zip(groups, leasts, strict=True))
+    return Case(leasts[0], first, second, labels, tuple(range(len(first))), groups=members)
+
+
+def numbers(rng, outputs, size):
+    """Any free numbers."""
     alpha = rng.choice((0.1, 0.5, 2.0, 8.0))
-    h = rng.choice((0.05, 0.3, 3.0)) / alpha
-    period = rng.choice((1.0, 6.0, 20.0)) / alpha
-    return free, Contour(alpha, h, period, rng.choice((1e-9, 1e-3, 1.0)), 0.5 * alpha, 2.0 * alpha)
+    return Numbers(
+        tuple(rng.choice((0.0, 0.05, 0.5, 1.0)) for _ in range(outputs)),
+        tuple(rng.choice((0.0, rng.random(), 1.0)) for _ in range(outputs)),
+        alpha, rng.choice((0.05, 0.3, 3.0)) / alpha, rng.choice((0.1, 1.0, 6.0)) * alpha,
+        shares=tuple(rng.choice((1.0, 0.5, 0.2, 0.05)) for _ in range(size)),
+    )  # fmt: skip
 
 
-def float_crowd(victim, groups):
-    return proposing.FloatCrowd(
-        np.array([floats(law) for law in victim]),
-        tuple(np.array([floats(law) for law in rows]) for _, rows in groups),
-        np.array([floats(least(rows)) for _, rows in groups]),
-        np.array([float(count) for count, _ in groups]),
-    )
+def users(groups):
+    return 1 + sum(count for count, _ in groups)
+
+
+def proposed(case, n, epsilon):
+    """Numbers that a search finds; none where it finds none."""
+    plans = FiniteStealing(lambda _: [case], n).searched(epsilon)[1]
+    return [numbers_of(plan) for plan in plans]
 
 
 def check(seed, size):
     """One random crowd: every data set, proposed and random numbers."""
     rng = random.Random(f"{seed} {size}")
     groups, victim = crowd(rng, size)
-    epsilon = rng.choice((0.0, 0.2, 0.7))
+    epsilon, n = rng.choice((0.0, 0.2, 0.7)), users(groups)
     truth = max(exact(victim, others, epsilon) for others in datasets(groups))
-    others = [Group(n, [balls(r) for r in rows], balls(least(rows))) for n, rows in groups]
-    asked = [numbers(rng, size) for _ in range(4)]
-    in_floats = float_crowd(victim, groups)
-    found = proposing.propose(in_floats, epsilon, -1.0)
-    if found is not None:
-        contour = proposing.contour_of(in_floats, epsilon, found.free, found.alpha)
-        asked.append((found.free, contour))
-    for free, contour in asked:
-        bound = stealing([balls(law) for law in victim], others, arb(epsilon), free, contour)
-        assert at_most(truth, bound), (seed, free, contour)
-        enough = stealing(
-            [balls(law) for law in victim], others, arb(epsilon), free, contour, enough=arb("inf")
-        )
-        assert at_most(truth, enough), (seed, free, contour)
+    case = case_of(victim, groups)
+    asked = [numbers(rng, len(victim[0]), size) for _ in range(4)]
+    if epsilon and rng.random() < 0.3:
+        asked += proposed(case, n, epsilon)
+    for free in asked:
+        found = arb(log_delta([case], [free], n, epsilon)).exp()
+        assert at_most(truth, found), (seed, free)
+        enough = log_delta([case], [free], n, epsilon, enough=math.log(float(truth) + 0.01))
+        assert at_most(truth, arb(enough).exp()), (seed, free)
 
 
 @pytest.mark.many(10)
 @pytest.mark.parametrize("seed", range(24))
+@pytest.mark.usefixtures("rough_proposals")
 def test_two_groups_all_data_sets(seed):
     check(seed, 2)
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.usefixtures("rough_proposals")
 def test_three_groups_all_data_sets(seed):
     check(seed, 3)
 
@@ -121,10 +131,8 @@ def test_what_only_the_victim_sends_is_paid_in_full(epsilon):
     """Half of the time a message says what the victim holds, whatever eps is: ``lost``."""
     victim = [[Fraction(1, 2), Fraction(1, 2)], [Fraction(0), Fraction(1)]]
     rows = [[Fraction(0), Fraction(1)], [Fraction(1, 4), Fraction(3, 4)]]
-    others = [Group(3, [balls(r) for r in rows], balls(least(rows)))]
-    contour = Contour(1.0, 0.2, 10.0, 1e-6, 0.5, 2.0)
-    free = Free(0.5, 0.5, 0.5, (1.0,))
-    bound = stealing([balls(law) for law in victim], others, arb(epsilon), free, contour)
+    free = Numbers((0.5, 0.5), (0.5, 0.5), 1.0, 0.2, 0.5, shares=(1.0,))
+    bound = arb(log_delta([case_of(victim, [(3, rows)])], [free], 4, epsilon)).exp()
     truth = max(exact(victim, held, epsilon) for held in datasets([(3, rows)]))
     assert truth >= Fraction(1, 2)
     assert at_most(truth, bound)
@@ -145,7 +153,7 @@ def test_bits_of_two_kinds_against_all_counts(own, sizes):
     rows = [[[x, 1.0 - x], [1.0 - x, x]] for x in p]
     groups = list(zip(sizes, rows, strict=True))
     victim = rows[own][::-1]
-    others = [Group(n, [balls(r) for r in table], balls(least(table))) for n, table in groups]
+    case = case_of(victim, groups)
     for epsilon in (0.15, 0.4):
         truth, a = 0.0, math.exp(epsilon)
         for m in itertools.product(*(range(n + 1) for n in sizes)):
@@ -154,24 +162,19 @@ def test_bits_of_two_kinds_against_all_counts(own, sizes):
             up, here = np.append(0.0, law), np.append(law, 0.0)
             gain = (p[own] - a * (1 - p[own])) * up + ((1 - p[own]) - a * p[own]) * here
             truth = max(truth, float(np.maximum(gain, 0.0).sum()))
-        in_floats = float_crowd(victim, groups)
-        found = proposing.propose(in_floats, epsilon, math.log(truth))
-        assert found is not None
-        contour = proposing.contour_of(in_floats, epsilon, found.free, found.alpha)
-        laws = [balls(law) for law in victim]
-        bound = stealing(laws, others, arb(epsilon), found.free, contour)
-        assert truth * (1.0 - 1e-9) <= float(bound) <= truth * math.e
+        bound = math.exp(
+            log_delta([case], proposed(case, users(groups), epsilon), users(groups), epsilon)
+        )
+        assert truth * (1.0 - 1e-9) <= bound <= truth * math.e
 
 
 def test_many_choices_are_bounded_together(monkeypatch):
     rng = random.Random(5)
     groups, victim = crowd(rng, 3)
-    free, contour = numbers(rng, 3)
-    laws = [balls(law) for law in victim]
-    others = [Group(n, [balls(r) for r in table], balls(least(table))) for n, table in groups]
-    each = stealing(laws, others, arb("0.2"), free, contour)
-    monkeypatch.setattr("shuffledp.kernel.crowd_sum._MOST_CHOICES", 0)
-    assert each <= stealing(laws, others, arb("0.2"), free, contour) * (1 + arb(2) ** -60)
+    case, free, n = case_of(victim, groups), numbers(rng, len(victim[0]), 3), users(groups)
+    each = log_delta([case], [free], n, 0.2)
+    monkeypatch.setattr("shuffledp.bounds.stealing._MOST_CHOICES", 0)
+    assert each <= log_delta([case], [free], n, 0.2) + 1e-15
 
 
 # --------------------------------------------------------------------------------- linear tests
@@ -265,15 +268,3 @@ def test_more_users_of_any_group_never_hurt(seed):
         ends = [sd.shuffle(groups=one, victim=victim).epsilon(delta=1e-6) for one in (groups, more)]
         assert ends[1].lower <= ends[0].upper
         assert ends[1].upper <= ends[0].upper * (1.0 + 1e-3)
-
-
-def test_nodes_that_are_left_out_are_bounded():
-    rng = random.Random(11)
-    groups, victim = crowd(rng, 2)
-    free, fine = Free(0.5, 0.5, 0.5, (1.0, 0.5)), Contour(1.0, 0.1, 20.0, 1e-12, 0.5, 2.0)
-    laws = [balls(law) for law in victim]
-    others = [Group(n, [balls(r) for r in table], balls(least(table))) for n, table in groups]
-    wanted = stealing(laws, others, arb("0.2"), free, fine)
-    for tolerance in (1e-4, 1e3, 1e9):
-        coarse = stealing(laws, others, arb("0.2"), free, replace(fine, tolerance=tolerance))
-        assert coarse >= wanted * (1 - arb("1e-9"))

@@ -18,9 +18,8 @@ from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.kernel import AtLeastOne, Contour, Draws, expect
 from shuffledp.kernel.blocks import BLOCK, Nodes
 from shuffledp.kernel.contour import Kernel
-from shuffledp.kernel.crowd_sum import Free, Group, stealing
 from shuffledp.kernel.linear_test import DataSets, LinearTest, advantage
-from shuffledp.kernel.positive_sum import Line, positive_sum, tilted
+from shuffledp.kernel.positive_sum import Group, Line, alone, positive_sum, tilted
 
 LAW = [(0.2, -1.5), (0.5, -0.25), (0.25, 0.75), (0.05, 2.0)]
 RARE = [(0.01, 3.5), (0.002, 5.0)]
@@ -233,20 +232,24 @@ def test_the_positive_sum_term_by_term(n, step, last):
     c, d, alpha, h = [(0.1, 0.8), (0.15, -0.6)], [(0.5, 0.7), (0.2, -0.9), (0.05, 0.0)], 0.6, 0.5
     with ctx.workprec(96):
         parts = [tilted([(arb(m), arb(x)) for m, x in law], arb(alpha)) for law in (c, d)]
-        found = float(positive_sum(*parts, n, Line(alpha, h, step, last, 1e-300)))
+        c_law, d_law = parts
+        line = Line(alpha, h, step, last, 1e-300)
+        found = float(positive_sum(c_law, alone(d_law, n), line))
     # Blocks of eight nodes are summed whole.
     t = step * np.arange(8 * math.ceil(last / 8))
     first, second = (abs(transform(law, alpha + 1j * t)) ** 2 for law in (c, d))
     c0, d0 = (transform(law, alpha) for law in (c, d))
-    psi = (c0 + d0 + first / c0 + second / d0) / (2 * (c0 + d0))
+    led = (c0 + first / c0) / 2
+    z = led + (d0 + second / d0) / 2
 
     def w(t):
         return np.exp(h * h * (alpha**2 - t**2) / 2) / (alpha**2 + t**2)
 
-    terms = np.where(t == 0, 1.0, 2.0) * psi**n * w(t)
+    terms = np.where(t == 0, 1.0, 2.0) * z ** (n - 1) * np.minimum(led, z / n) * w(t)
     end = step * last
-    rest = 2 * w(end) * (1 + 1 / (h * h * end * step))
-    truth = (c0 + d0) ** n / n * step / (2 * math.pi) * (terms.sum() + rest)
+    rest = 2 * w(end) * (1 + 1 / (h * h * end * step)) * (c0 + d0) ** (n - 1)
+    rest *= min(c0, (c0 + d0) / n)
+    truth = step / (2 * math.pi) * (terms.sum() + rest)
     assert found == pytest.approx(truth, rel=1e-11)
 
 
@@ -257,55 +260,35 @@ def test_blocks_that_are_bounded_weigh_no_less(small, n):
     with ctx.workprec(96):
         parts = [tilted([(arb(m), arb(x)) for m, x in law], arb(alpha)) for law in (c, d)]
         line = Line(alpha, 0.05 / alpha, 0.3 * alpha, 300, 1e-300)
-        whole = positive_sum(*parts, n, line)
-        found = positive_sum(*parts, n, replace(line, small=small))
+        c_law, d_law = parts
+        whole = positive_sum(c_law, alone(d_law, n), line)
+        found = positive_sum(c_law, alone(d_law, n), replace(line, small=small))
     assert found >= whole * (1 - 1e-12)
     assert found <= whole * (1 + 40 * small)
 
 
 def test_the_crowd_s_sum_term_by_term():
-    """docs/theory-crowds.md, 2.2 and 3.1: two groups, two types each, all 4 choices."""
-    victim = [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]
-    rows = ([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], [[0.3, 0.4, 0.3], [0.35, 0.3, 0.35]])
-    least = [np.min(one, axis=0) for one in rows]
-    users, shares = (3, 5), (0.5, 0.9)
-    eps, free = 0.2, Free(0.3, 0.2, 0.4, shares)
-    at = Contour(0.5, 0.6, 2 * math.pi / 0.05, 1e-14, 0.2, 1.0)
-    groups = [
-        Group(n, [[arb(x) for x in row] for row in one], [arb(x) for x in low])
-        for n, one, low in zip(users, rows, least, strict=True)
-    ]
+    """docs/theory-crowds.md, 3.1: two groups, of which one has two types bounded together."""
+    c = [(0.1, 0.8), (0.15, -0.6)]
+    laws = ([[(0.5, 0.3), (0.3, -0.4)]], [[(0.4, 0.5), (0.4, -0.5)], [(0.7, 0.2), (0.1, -1.5)]])
+    users, shares, alpha, h, step = (3, 5), (0.5, 0.9), 0.5, 0.6, 0.05
     with ctx.workprec(96):
-        found = float(
-            stealing([[arb(x) for x in row] for row in victim], groups, arb(eps), free, at)
-        )
-    g = np.array(victim[0]) - math.exp(eps) * np.array(victim[1])
-    omega = np.where(g > 0, free.gain, free.loss) * np.min(
-        [low / q for low, q in zip(least, shares, strict=True)], axis=0
-    )
-    t = 0.05 * np.arange(400)
-    s = at.alpha + 1j * t
-    weight = np.exp(at.smoothing**2 * (at.alpha**2 - t**2) / 2) / (at.alpha**2 + t**2)
-    weight *= np.where(t == 0, 1.0, 2.0) * 0.05 / (2 * math.pi)
-    c = [(m, free.theta * x / m) for m, x in zip(omega, g, strict=True)]
-    c0, psi_c = (
-        transform(c, at.alpha),
-        (1 + abs(transform(c, s)) ** 2 / transform(c, at.alpha) ** 2) / 2,
-    )
-    best = 0.0
-    for choice in itertools.product(*rows):
-        size, product, hidden = c0, 1.0, 0.0
-        for row, q, n in zip(choice, shares, users, strict=True):
-            left = np.array(row) - q * omega
-            d = [(m, (1 - free.theta) * q * x / m) for m, x in zip(left, g, strict=True)]
-            d0 = transform(d, at.alpha)
-            p = q * c0 / (q * c0 + d0)
-            psi = p * psi_c + (1 - p) * (1 + abs(transform(d, s)) ** 2 / d0**2) / 2
-            size, product, hidden = size * (q * c0 + d0) ** n, product * psi**n, hidden + n * p
-        best = max(best, size * float(weight @ (np.minimum(1 / hidden, psi_c) * product)))
-    tail = (1 - free.theta) * np.maximum(g, 0.0).sum()
-    tail *= math.prod((1 - q * omega.sum()) ** n for q, n in zip(shares, users, strict=True))
-    assert found == pytest.approx(best + tail, rel=1e-9)
+        moments = lambda law: tilted([(arb(m), arb(x)) for m, x in law], arb(alpha))  # noqa: E731
+        groups = [
+            Group(n, arb(q), [moments(law) for law in each])
+            for n, q, each in zip(users, shares, laws, strict=True)
+        ]
+        found = float(positive_sum(moments(c), groups, Line(alpha, h, step, 400, 1e-300)))
+    t = step * np.arange(400)
+    halves = [(transform(x, alpha), abs(transform(x, alpha + 1j * t)) ** 2)
+              for x in (c, *itertools.chain(*laws))]  # fmt: skip
+    led, one, two, three = ((x0 + square / x0) / 2 for x0, square in halves)
+    z = shares[0] * led + one, shares[1] * led + np.maximum(two, three)
+    inverse = sum(n * q / x for n, q, x in zip(users, shares, z, strict=True))
+    terms = z[0] ** 3 * z[1] ** 5 * np.minimum(led, 8 / 9 / inverse)
+    terms *= np.exp(h**2 * (alpha**2 - t**2) / 2) / (alpha**2 + t**2)
+    truth = step / (2 * math.pi) * (2 * terms.sum() - terms[0])
+    assert found == pytest.approx(truth, rel=1e-9)
 
 
 @pytest.mark.parametrize("changed", [1, 2])

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.kernel.positive_sum import Line, ManySums, chernoff, positive_sum, tilted
+from shuffledp.kernel.positive_sum import (
+    Line,
+    ManySums,
+    alone,
+    chernoff,
+    positive_sum,
+    tilted,
+)
 
 # Masses and gains of a reservoir and of a labelled part with its left-over, which sum to one.
 LAWS = {
@@ -26,17 +33,18 @@ def transform(law, s):
 
 
 def integrals(laws, n, alpha, h):
-    """J itself, and the integral of psi^n w that is above it: sums of a million places."""
+    """J itself, and the integral of F w that is above it: sums of a million places."""
     c, d = laws
     t = np.linspace(0.0, 7.0 / h, 1_000_001)
     s = alpha + 1j * t
     first, second = abs(transform(c, s)), abs(transform(d, s))
     c0, d0 = transform(c, alpha), transform(d, alpha)
     w = np.exp(h * h * (alpha**2 - t**2) / 2) / (alpha**2 + t**2)
-    weights = np.where((t == 0) | (t == t[-1]), 0.5, 1.0) * (t[1] - t[0]) / (math.pi * n)
-    psi = (c0 + d0 + first**2 / c0 + second**2 / d0) / 2
-    truth = (((first + second) ** n - second**n) * w) @ weights
-    return truth, (psi**n * w) @ weights
+    weights = np.where((t == 0) | (t == t[-1]), 0.5, 1.0) * (t[1] - t[0]) / math.pi
+    led = (c0 + first**2 / c0) / 2
+    z = led + (d0 + second**2 / d0) / 2
+    truth = (((first + second) ** n - second**n) / n * w) @ weights
+    return truth, (z ** (n - 1) * np.minimum(led, z / n) * w) @ weights
 
 
 def both(laws, alpha):
@@ -45,7 +53,8 @@ def both(laws, alpha):
 
 def sum_of(laws, n, line):
     with ctx.workprec(96):
-        return float(positive_sum(*both(laws, line.alpha), n, line).upper())
+        c, d = both(laws, line.alpha)
+        return float(positive_sum(c, alone(d, n), line).upper())
 
 
 @pytest.mark.many(5)
@@ -79,10 +88,11 @@ def test_masses_in_doubt_count_at_their_largest():
         sure, open_ = [(arb(0.1), arb(0.5))], [(arb(0.8), arb(-0.1)), (arb(0.05), arb(0.7))]
         line = Line(0.5, 0.2, 0.1, 300, 1e-9)
         c = tilted(sure, arb(0.5))
-        wide = positive_sum(c, tilted([*open_, (doubt, arb(0))], arb(0.5)), 30, line).upper()
+        wide = tilted([*open_, (doubt, arb(0))], arb(0.5))
+        above = positive_sum(c, alone(wide, 30), line).upper()
         for mass in (0.0, 0.02, 0.05):
             exact = tilted([*open_, (arb(mass), arb(0))], arb(0.5))
-            assert wide >= positive_sum(c, exact, 30, line).lower()
+            assert above >= positive_sum(c, alone(exact, 30), line).lower()
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -111,7 +121,8 @@ def test_coarser_bounds_are_above_and_near(law, n, alpha):
         c, d = both(LAWS[law], alpha)
         step = min(0.2 * alpha, 0.3 / math.sqrt(n))
         line = Line(alpha, h, step, math.ceil(6.0 / (h * step)), 1e-7)
-        sharp = float(positive_sum(c, d, n, line).upper())
-        rough = float(chernoff(c.mass + d.mass, n, arb(alpha)).upper())
-    # int w is pi/alpha; psi^n takes some of it away.
+        sharp = float(positive_sum(c, alone(d, n), line).upper())
+        group = (n - 1, arb(1), c.mass + d.mass)
+        rough = float(chernoff(c.mass, [group], arb(alpha)).upper())
+    # int w is pi/alpha; psi takes some of it away.
     assert sharp <= rough * (1 + 1e-6) <= 30 * sharp

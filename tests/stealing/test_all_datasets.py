@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,9 @@ def check_channel(rng: random.Random, settings: int) -> int:
     chosen = rng.sample(range(len(pairs)), min(2, len(pairs)))
     epsilon, every = math.exp(rng.uniform(-4.0, 0.7)), cases(table)
     proposed = (
-        FiniteStealing(mechanism_of(table), n).searched(epsilon)[1] if rng.random() < 0.3 else []
+        FiniteStealing(partial(cases_of, mechanism_of(table)), n).searched(epsilon)[1]
+        if rng.random() < 0.3
+        else []
     )
     for i in chosen:
         truth = worst(rows, TOTAL, *pairs[i], n, epsilon)

@@ -43,17 +43,18 @@ def split(
 
 
 def sums(c: Pairs, d: Pairs, n: int, free: Numbers) -> float:
-    """(1/2 pi n) (c0 + d0)^n int psi^n w, of the two smoothings that the bound tries."""
+    """(1/2 pi) int F w of theory-crowds.md, 3.1, of the two smoothings that the bound tries."""
     return min(sum_at(c, d, n, free.alpha, h) for h in (free.smoothing, 0.15 / free.alpha))
 
 
 def sum_at(c: Pairs, d: Pairs, n: int, alpha: float, h: float) -> float:
     t = np.linspace(0.0, 7.0 / h, 200_001)
     w = np.exp(h * h * (alpha**2 - t**2) / 2) / (alpha**2 + t**2)
-    weights = np.where((t == 0) | (t == t[-1]), 0.5, 1.0) * (t[1] - t[0]) / (math.pi * n)
+    weights = np.where((t == 0) | (t == t[-1]), 0.5, 1.0) * (t[1] - t[0]) / math.pi
     first, second = (abs(sum(m * np.exp((alpha + 1j * t) * x) for m, x in law)) for law in (c, d))
-    psi = (first[0] + second[0] + first**2 / first[0] + second**2 / second[0]) / 2
-    return float((psi**n * w) @ weights)
+    led = (first[0] + first**2 / first[0]) / 2
+    z = led + (second[0] + second**2 / second[0]) / 2
+    return float((z ** (n - 1) * np.minimum(led, z / n) * w) @ weights)
 
 
 def expected(

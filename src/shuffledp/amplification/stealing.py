@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar, TypeVar
 
 from shuffledp import theorems
 from shuffledp.amplification import words
 from shuffledp.amplification.end import Certifier, End, EpsilonAt, LogDeltaAt
 from shuffledp.arithmetic.balls import precision_for
-from shuffledp.bounds.stealing import Numbers
+from shuffledp.bounds.stealing_cases import Numbers, cases_of
 from shuffledp.errors import NotCertified
 from shuffledp.laws.sources import (
     Family,
@@ -47,7 +47,7 @@ class Stealing(Certifier):
 
     def epsilon(self, asked: EpsilonAt) -> End:
         """An evaluated eps (nats) whose certified bound of delta is at most the target."""
-        found = _if_any(lambda: self._ends().epsilon(math.log(asked.delta), cap=asked.cap))
+        found = if_any(lambda: self._ends().epsilon(math.log(asked.delta), cap=asked.cap))
         return self._end(found, math.inf if found is None else found.epsilon)
 
     def log_delta(self, asked: LogDeltaAt) -> End:
@@ -56,12 +56,12 @@ class Stealing(Certifier):
         if epsilon > 0.0:
             # delta does not increase in eps.
             at = min(epsilon, LARGEST_EPSILON)
-            found = self._bounded(epsilon) if along else _if_any(lambda: self._ends().log_delta(at))
+            found = self._bounded(epsilon) if along else if_any(lambda: self._ends().log_delta(at))
         return self._end(found, math.inf if found is None else found.log_delta)
 
     def dear(self, log_delta: float) -> bool:
         """True for noise among few users, where a bound takes seconds."""
-        found = _if_any(self._ends)
+        found = if_any(self._ends)
         return isinstance(found, IntervalStealing) and found.is_dear(log_delta)
 
     def for_rounds(self) -> Curve | None:
@@ -83,13 +83,13 @@ class Stealing(Certifier):
         return _stealing(self.source, self.n, precision_for(self.n))
 
     def _bounded(self, epsilon: float) -> Found | None:
-        return _if_any(lambda: self._ends().bounded(epsilon))
+        return if_any(lambda: self._ends().bounded(epsilon))
 
     def _end(self, found: Found | None, value: float) -> End:
         witness: dict[str, Any] = {"analysis": self.key}
         if found is not None:
             witness |= _worst_pair(self.source, found.which)
-            witness["free"] = [_free_numbers(one) for one in found.numbers]
+            witness["free"] = [free_numbers(one) for one in found.numbers]
         return End(value, self.theorem, None, witness, self.assumptions)
 
 
@@ -120,7 +120,7 @@ def _stealing(source: Stolen, n: int, bits: int) -> Ends:
         raise NotCertified("label-stealing: one user has nobody to steal from")
     if on_interval(source):
         return IntervalStealing(source, n)
-    return FiniteStealing(source, n)
+    return FiniteStealing(partial(cases_of, source), n)
 
 
 @lru_cache(maxsize=16)
@@ -129,7 +129,7 @@ def _jump(source: Stolen, n: int, bits: int) -> LoneJump:
     return LoneJump(one_randomizer(source, "lone-jump"), n)
 
 
-def _if_any(make: Callable[[], Some | None]) -> Some | None:
+def if_any(make: Callable[[], Some | None]) -> Some | None:
     """``make()``, or None where it is not certified (for instance too many inputs at tiny eps).
 
     Proposals are floats: where noise is so large, or eps is, that they divide by zero or overflow,
@@ -149,10 +149,12 @@ def _worst_pair(source: Stolen, which: int) -> dict[str, Any]:
     return {"x0": x0, "x1": x1}
 
 
-def _free_numbers(one: Numbers) -> dict[str, Any]:
+def free_numbers(one: Numbers) -> dict[str, Any]:
     """The free numbers at which a reader can evaluate the same bound again."""
-    found = one._asdict() | {"share": list(one.share), "join": list(one.join)}
-    return {key: value for key, value in found.items() if value is not None}
+    named = {key: list(x) if isinstance(x, tuple) else x for key, x in one._asdict().items()}
+    if one.shares == (1.0,):
+        del named["shares"]
+    return {key: value for key, value in named.items() if value is not None}
 
 
 # ----------------------------------------------------------------- where the bounds apply

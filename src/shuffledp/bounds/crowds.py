@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 
-from shuffledp.arithmetic.balls import arb, ctx, float_above, precision_for
 from shuffledp.ball.groups import Kind, sides_of
 from shuffledp.ball.outputs import OutputClass
 from shuffledp.ball.record import Definition
 from shuffledp.bounds.pairs import LawPair, Laws
-from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.kernel.contour import Contour
-from shuffledp.kernel.crowd_sum import Free, Group, stealing
+from shuffledp.bounds.stealing_cases import Case, Group, Label
+from shuffledp.errors import NotCertified
 from shuffledp.kernel.linear_test import DataSets
 
-__all__ = ["Groups", "common_pair", "groups_of", "log_delta", "set_of"]
+__all__ = ["Groups", "common_pair", "crowd_cases", "set_of"]
 
 # Each group's mechanism and its number of users, the victim included.
 Groups = Sequence[tuple[Definition, int]]
 
 
-def log_delta(
-    groups: Groups,
-    kind: Kind,
-    victim: int,
-    epsilon: float,
-    numbers: Sequence[tuple[Free, Contour]],
-    *,
-    first: Sequence[int] = (),
-) -> float:
-    """Upper end of log delta by label stealing for a member of one group.
+def crowd_cases(groups: Groups, kind: Kind, victim: int) -> list[Case]:
+    """The cases of label stealing for a member of one group, at the working precision.
+
+    Theorem 2.2: one label of each group. In k-RR, outputs that only third values favour are one
+    part, as the theorem requires (section 4).
 
     Parameters
     ----------
@@ -41,45 +33,25 @@ def log_delta(
         Which inputs and pairs of inputs are sufficient.
     victim : int
         Index of the victim's group. The crowd has at least one other member.
-    epsilon : float
-        eps >= 0 in nats.
-    numbers : sequence of (Free, Contour)
-        Free numbers, and where to sum, for each pair of the victim's inputs.
-    first : sequence of int
-        Pairs that are likely the worst; the order affects only the time.
-    """
-    pairs = kind.pairs[victim]
-    if len(numbers) != len(pairs):
-        raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted {len(pairs)}")
-    with ctx.workprec(precision_for(sum(count for _, count in groups))):
-        rows, others = groups_of(groups, kind, victim)
-        worst = arb(0)
-        for i in dict.fromkeys((*first, *range(len(pairs)))):
-            laws = [rows[x] for x in pairs[i]]
-            worst = worst.max(stealing(laws, others, arb(epsilon), *numbers[i], enough=worst))
-        return -math.inf if worst.is_zero() else min(float_above(worst.log()), 0.0)
-
-
-def groups_of(
-    groups: Groups, kind: Kind, victim: int
-) -> tuple[Sequence[Sequence[arb]], list[Group]]:
-    """The victim's laws by input, and the groups that have other members.
-
-    Parameters
-    ----------
-    groups, kind, victim
-        As for ``log_delta``.
     """
     sides = sides_of([mechanism for mechanism, _ in groups], kind)
     counts = [count - (k == victim) for k, (_, count) in enumerate(groups)]
-    others = [
-        Group(count, side.rows, side.least)
-        for count, side in zip(counts, sides, strict=True)
-        if count
-    ]
+    others = [(side, count) for side, count in zip(sides, counts, strict=True) if count]
     if not others:
         raise NotCertified("a crowd of one user")
-    return sides[victim].rows, others
+    rows, last = sides[victim].rows, len(sides[victim].least) - 1
+    most = 2 if kind.key == "response" else last
+    parts = tuple(min(y, most) for y in range(last + 1))
+    found = []
+    for x0, x1 in kind.pairs[victim]:
+        labels = [
+            Label(rows[x0], rows[x1], row, side.least, k)
+            for k, (side, _) in enumerate(others)
+            for row in side.rows
+        ]
+        members = tuple(Group(count, side.least) for side, count in others)
+        found.append(Case(others[0][0].least, rows[x0], rows[x1], labels, parts, groups=members))
+    return found
 
 
 def common_pair(groups: Groups, kind: Kind, victim: int, pair: tuple[int, int]) -> LawPair:

@@ -15,7 +15,7 @@ from shuffledp.bounds.remainders import remainders
 from shuffledp.bounds.stealing import Numbers, check_question
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.draws import Moments
-from shuffledp.kernel.positive_sum import Line, line_at, rougher, sharpest, step_of, tilted
+from shuffledp.kernel.positive_sum import Line, alone, line_at, rougher, sharpest, step_of, tilted
 
 __all__ = ["checked", "is_binary", "log_delta_on_interval", "outputs_of"]
 
@@ -144,7 +144,7 @@ def _of_label(
         label = make()
         rest = (1 - hidden - total(mass for mass, _ in label.atoms)).nonnegative_part()
         d = tilted([*label.atoms, (rest, arb(0))], c.alpha)
-        best = best.min(sharpest(c, d, n, (_own(at, c, d, n),), paid=label.lost, room=room))
+        best = best.min(sharpest(c, alone(d, n), (_own(at, c, d, n),), paid=label.lost, room=room))
         if best <= room:
             break
     return best

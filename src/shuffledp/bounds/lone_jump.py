@@ -26,7 +26,7 @@ from shuffledp.bounds.remainders import Remainder, remainders
 from shuffledp.bounds.stealing import Numbers, check_question
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.cells import spread
-from shuffledp.kernel.positive_sum import Atom, Line, rougher, sharpest, tilted
+from shuffledp.kernel.positive_sum import Atom, Line, alone, rougher, sharpest, tilted
 
 __all__ = ["Laws", "Type", "bound_of", "log_delta_with_jump"]
 
@@ -209,7 +209,7 @@ class _Bound:
     def _sum(self, i: int, room: arb) -> arb:
         """J_n(c0, d0) of a label, by the first bound of at most ``room``, or by the sharpest."""
         d, lines = tilted(self._silent[i], self._alpha), (rougher(self._line), self._line)
-        return sharpest(self._c, d, self._n, lines, paid=_NOTHING, room=room)
+        return sharpest(self._c, alone(d, self._n), lines, paid=_NOTHING, room=room)
 
 
 def two_groups(worth: Sequence[float]) -> tuple[list[int], list[int]]:

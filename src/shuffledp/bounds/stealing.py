@@ -1,17 +1,20 @@
-"""Label stealing: an upper end of delta for all data sets (docs/theory-stealing.md, 2.1, 2.3).
+"""Label stealing: an upper end of delta for all data sets (docs/theory-crowds.md, 2.1, 2.2).
 
-    delta <= tail + lost_0 + max over labels of [J(c, d) + lost],
-    tail = (1 - |beta|)^(n-1) int (1 - s) g_+,
+    delta <= tail + lost_0 + max over a label of each group of [J(c, d) + lost],
+    tail = prod_k (1 - q_k |beta|)^N_k int (1 - s) g_+,
 
-with g = R_x0 - e^eps R_x1. The reservoir beta = share B has the gains s g/beta, with the law c. The
-labelled part t = R_x - share hidden has the gains (1 - s) g/t; with the left-over at gain 0 it has
-the law d. Share, s, alpha, h and step are free: any are valid, and floats propose them.
+with g = R_x0 - e^eps R_x1. A single mechanism is one group of N = n - 1 others with q = 1
+(docs/theory-stealing.md). The reservoir beta = share B has the gains s g/beta, with the law c. The
+labelled part t = R_x - share hidden has the gains (1 - s) q_k g/t; with the left-over at gain 0 it
+has the law d. Share, s, q, alpha, h and step are free: any are valid, and floats propose them.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, total
@@ -20,6 +23,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.draws import Moments
 from shuffledp.kernel.positive_sum import (
     Atom,
+    Group,
     chernoff,
     line_at,
     rougher,
@@ -32,6 +36,9 @@ __all__ = ["Numbers", "check_question", "log_delta"]
 
 # Number of cases with the same free numbers from which on they are bounded together first.
 _MANY = 6
+# Most choices of a label for each group that are bounded one by one. With more of them, the largest
+# factor of each group stands for its labels, which is above every choice.
+_MOST_CHOICES = 4096
 
 
 def log_delta(
@@ -122,17 +129,25 @@ def _worst(
 
 
 class _Open(NamedTuple):
-    """A label whose Chernoff bound does not suffice, with a function for a sharper bound."""
+    """Labels whose Chernoff bound does not suffice, with a function for a sharper bound."""
 
     rough: arb
     sharp: Callable[[arb], arb]
+
+
+class _Labelled(NamedTuple):
+    """A label's law d, the largest q c0 + d(alpha), and the gains lost."""
+
+    law: Sequence[Atom]
+    size: arb
+    lost: arb
 
 
 class _Stolen:
     """The bound of one pair of inputs at its free numbers."""
 
     def __init__(self, case: Case, free: Numbers, n: int, grow: arb) -> None:
-        self._case, self._n, self._grow = case, n, grow
+        self._case, self._grow = case, grow
         self._line = line_at(free.alpha, free.smoothing, free.step)
         self._alpha = arb(free.alpha)
         self._ceiling = None if free.ceiling is None else arb(free.ceiling)
@@ -140,43 +155,67 @@ class _Stolen:
         if case.parts is not None:
             share, join = ([one[k] for k in case.parts] for one in (share, join))
         self._share, self._join = share, join
+        self._users = [group.users for group in case.groups] or [n - 1]
+        self._q = [arb(q) for q in free.shares]
+        self._blanket, self._hidden = case.blanket, list[Row]()
+        if case.groups:
+            leasts = (
+                [x / q for x in one.least] for one, q in zip(case.groups, self._q, strict=True)
+            )
+            self._blanket = [reduce(arb.min, column) for column in zip(*leasts, strict=True)]
+            self._hidden = [[q * b for b in self._blanket] for q in self._q]
         self._last_taken: tuple[Row, Row] = ((), ())
         self._last_stolen: tuple[Row, Row, Row] = ((), (), ())
 
     def open_labels(self, met: arb) -> list[_Open]:
-        """Labels whose bound by Corollary 3.2 is not certainly at most ``met``."""
+        """Choices of labels whose bound by Corollary 3.2 is not certainly at most ``met``."""
         atoms, lost, unhidden = self._reservoir()
         hidden = total(mass for mass, _ in atoms)
-        paid = lost + unhidden * (1 - hidden).nonnegative_part() ** (self._n - 1)
+        for users, q in zip(self._users, self._q, strict=True):
+            unhidden *= (1 - q * hidden).nonnegative_part() ** users
+        paid = lost + unhidden
         if not atoms:
             # The reservoir is empty: F = 0, and the whole gain is lost.
             return [_Open(paid, lambda _: paid)]
         c, found = tilted(atoms, self._alpha), []
-        for label in self._case.labels:
-            law, seen = self._labelled(label, hidden)
-            both = c.mass + tilted_mass(law, self._alpha)
-            rough = chernoff(both, self._n, self._alpha) + paid + seen
+        for choice in self._choices([self._labelled(x, hidden, c.mass) for x in self._case.labels]):
+            worst = paid + reduce(arb.max, (one.lost for part in choice for one in part))
+            sizes = (reduce(arb.max, (one.size for one in part)) for part in choice)
+            sized = list(zip(self._users, self._q, sizes, strict=True))
+            rough = chernoff(c.mass, sized, self._alpha) + worst
             if not rough <= met:
-                found.append(_Open(rough, self._sharp(c, law, paid + seen)))
+                found.append(_Open(rough, self._sharp(c, choice, worst)))
         return found
 
-    def _sharp(self, c: Moments, law: Sequence[Atom], paid: arb) -> Callable[[arb], arb]:
+    def _choices(self, labels: list[_Labelled]) -> Iterator[Sequence[Sequence[_Labelled]]]:
+        """A label of each group in every way, or all labels of each group together."""
+        parts: list[list[_Labelled]] = [[] for _ in self._users]
+        for made, label in zip(labels, self._case.labels, strict=True):
+            parts[label.group].append(made)
+        if len(parts) > 1 and math.prod(map(len, parts)) > _MOST_CHOICES:
+            return iter([parts])
+        return itertools.product(*([[one] for one in part] for part in parts))
+
+    def _sharp(
+        self, c: Moments, choice: Sequence[Sequence[_Labelled]], paid: arb
+    ) -> Callable[[arb], arb]:
         """The bound by the first method that suffices."""
-        return lambda met: sharpest(
-            c,
-            tilted(law, self._alpha),
-            self._n,
-            (rougher(self._line), self._line),
-            paid=paid,
-            room=met,
-        )
+
+        def bound(met: arb) -> arb:
+            groups = [
+                Group(users, q, [tilted(one.law, self._alpha) for one in part])
+                for users, q, part in zip(self._users, self._q, choice, strict=True)
+            ]
+            return sharpest(c, groups, (rougher(self._line), self._line), paid=paid, room=met)
+
+        return bound
 
     def _reservoir(self) -> tuple[list[Atom], arb, arb]:
         """beta = share B with the gains s g/beta, the loss of cut gains, and int (1 - s) g_+."""
         case, atoms = self._case, list[Atom]()
         lost, unhidden = arb(0), arb(0)
         gains = self._differences(case.first, case.second)
-        for b, g, (share, join) in zip(case.blanket, gains, self._numbers(), strict=False):
+        for b, g, (share, join) in zip(self._blanket, gains, self._numbers(), strict=False):
             beta, positive = share * b, g.max(arb(0))
             unhidden += (1 - join) * positive
             if beta > 0:
@@ -190,20 +229,22 @@ class _Stolen:
             atoms.append((arb(0).union(share * far), arb(0)))
         return atoms, lost, unhidden
 
-    def _labelled(self, label: Label, hidden: arb) -> tuple[list[Atom], arb]:
-        """t = R_x - share hidden, its gains (1 - s) g/t with the left-over, the loss of cuts."""
-        atoms, lost = list[Atom](), arb(0)
-        taken, stolen = self._taken(label.hidden), self._stolen(label.first, label.second)
+    def _labelled(self, label: Label, hidden: arb, c0: arb) -> _Labelled:
+        """t = R_x - share hidden, its gains (1 - s) q g/t with the left-over, the loss of cuts."""
+        atoms, lost, q = list[Atom](), arb(0), self._q[label.group]
+        taken = self._taken(self._hidden[label.group] if self._hidden else label.hidden)
+        stolen = self._stolen(label.first, label.second)
         for r, h, g in zip(label.other, taken, stolen, strict=True):
             t = r - h
             if t > 0:
-                lost += self._kept(atoms, t, g / t)
+                lost += self._kept(atoms, t, q * g / t)
             else:
                 lost += g.max(arb(0))
         if self._case.beyond is not None:
             lost += (1 - self._join[0]) * self._case.beyond
-        rest = 1 - hidden - total(mass for mass, _ in atoms)
-        return [*atoms, (rest.nonnegative_part(), arb(0))], lost
+        rest = 1 - q * hidden - total(mass for mass, _ in atoms)
+        law = [*atoms, (rest.nonnegative_part(), arb(0))]
+        return _Labelled(law, q * c0 + tilted_mass(law, self._alpha), lost)
 
     def _taken(self, hidden: Row) -> Row:
         """share hidden, computed once for labels with the same row."""
@@ -246,6 +287,13 @@ def _checked(free: Numbers, case: Case) -> Numbers:
             raise ParameterError(f"{key}: {len(values)} numbers, wanted {count}")
         if not all(0.0 <= x <= 1.0 for x in values):
             raise ParameterError(f"{key} = {values!r}: wanted numbers from 0 to 1")
+    if case.groups:
+        good = len(free.shares) == len(case.groups) and all(0.0 < q <= 1.0 for q in free.shares)
+    else:
+        good = free.shares == (1.0,)
+    if not good:
+        wanted = f"{len(case.groups)} from 0 to 1" if case.groups else "1 for a single mechanism"
+        raise ParameterError(f"shares = {free.shares}: wanted {wanted}")
     line_at(free.alpha, free.smoothing, free.step)
     if free.ceiling is not None and not (case.unbounded and 0.0 <= free.ceiling < math.inf):
         raise ParameterError(f"ceiling = {free.ceiling!r}: wanted a finite number >= 0, or none")

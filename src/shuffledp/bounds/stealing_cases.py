@@ -21,7 +21,7 @@ from shuffledp.errors import NotCertified
 # spread less have a larger one.
 _STEEPER = arb("1.2")
 
-__all__ = ["Case", "InputCases", "Label", "Numbers", "cases_of"]
+__all__ = ["Case", "Group", "InputCases", "Label", "Numbers", "cases_of"]
 
 Row = Sequence[arb]
 
@@ -46,6 +46,8 @@ class Numbers(NamedTuple):
         Of the sum in Theorem 3.1, > 0.
     ceiling : float, optional
         Gains are cut here; the excess is added to the bound (Lemma 4.3).
+    shares : tuple of float
+        q_k of every group of a crowd, from 0 to 1; 1 for a single mechanism.
     """
 
     share: tuple[float, ...]
@@ -54,6 +56,7 @@ class Numbers(NamedTuple):
     smoothing: float
     step: float
     ceiling: float | None = None
+    shares: tuple[float, ...] = (1.0,)
 
 
 class Label(NamedTuple):
@@ -64,13 +67,24 @@ class Label(NamedTuple):
     first, second, other : sequence of arb
         Under x0, x1 and the other user's input x.
     hidden : sequence of arb
-        The measure of which a share goes to the reservoir: t = R_x - share hidden.
+        The measure of which a share goes to the reservoir: t = R_x - share hidden. In a crowd it
+        is q_k times the reservoir's measure in place of it.
+    group : int
+        The group of a crowd that the other user is in.
     """
 
     first: Row
     second: Row
     other: Row
     hidden: Row
+    group: int = 0
+
+
+class Group(NamedTuple):
+    """One group of a crowd: its number of users without the victim, and the least of its laws."""
+
+    users: int
+    least: Row
 
 
 @dataclass(frozen=True)
@@ -90,6 +104,9 @@ class Case:
         Upper bound of the mass of any input on the outputs left out of all rows; None if none are.
     unbounded : bool
         Whether likelihood ratios are unbounded, so that gains may be cut at a ceiling.
+    groups : tuple of Group
+        The groups of a crowd, whose reservoir is a share of the least of ``least/q_k``; none of a
+        single mechanism.
     """
 
     blanket: Row
@@ -99,6 +116,7 @@ class Case:
     parts: tuple[int, ...] | None = None
     beyond: arb | None = None
     unbounded: bool = False
+    groups: tuple[Group, ...] = ()
 
 
 def cases_of(mechanism: Definition, log_least: float) -> Sequence[Case]:

@@ -1,15 +1,17 @@
-"""The sum of label stealing: upper bounds of J(c, d) (docs/theory-stealing.md, section 3).
+"""The sum of label stealing: upper bounds of J (docs/theory-crowds.md, Theorems 2.2 and 3.1).
 
-    J(c, d) = (1/2 pi n) int [(|c| + |d|)^n - |d|^n] w dt,
+    J = (1/2 pi) int |c| int_0^1 prod_k (u q_k |c| + |d_k|)^N_k du w dt,
     w(t) = e^(h^2 (alpha^2 - t^2)/2)/(alpha^2 + t^2),
 
-where c(s) and d(s), s = alpha + i t, are the transforms of two finite measures of gains. Tilted by
-e^(alpha x) and centred they are c0 phi_c and d0 phi_d, with c0 = c(alpha) and d0 = d(alpha). Then
+where c(s) and d_k(s), s = alpha + i t, are the transforms of finite measures of gains, and group k
+has N_k other users; n is 1 + sum_k N_k. With one group and q = 1 it is J(c, d) of
+docs/theory-stealing.md, Theorem 2.3. Tilted by e^(alpha x) and centred, c and d_k are c0 phi_c and
+d0_k phi_k. With psi_c = (1 + |phi_c|^2)/2, psi_k likewise and z_k = q_k c0 psi_c + d0_k psi_k,
 
-    psi(t) = [c0 (1 + |phi_c|^2) + d0 (1 + |phi_d|^2)]/(2 (c0 + d0))
+    F = prod_k z_k^N_k min(c0 psi_c, N/(n sum_k N_k q_k/z_k)),    N = sum_k N_k,
 
-is at least (|c| + |d|)/(c0 + d0). The numbers that decide how sharp a bound is come from outside,
-as plain floats in a ``Line``: any of them are valid.
+is at least the integrand without w, and rises in psi_c and in every z_k. The numbers that decide
+how sharp a bound is come from outside, as plain floats in a ``Line``: any of them are valid.
 """
 
 from __future__ import annotations
@@ -25,8 +27,10 @@ from shuffledp.kernel.draws import Draws, Moments
 
 __all__ = [
     "Atom",
+    "Group",
     "Line",
     "ManySums",
+    "alone",
     "chernoff",
     "line_at",
     "positive_sum",
@@ -115,16 +119,42 @@ def rougher(line: Line) -> Line:
     return replace(line, smoothing=smoothing, last=last)
 
 
-def sharpest(c: Moments, d: Moments, n: int, lines: Sequence[Line], *, paid: arb, room: arb) -> arb:
-    """J(c, d) + paid, by the first bound that is at most ``room``, or by the least one.
+class Group(NamedTuple):
+    """The other users of one group.
+
+    Attributes
+    ----------
+    users : int
+        N_k >= 1.
+    share : arb
+        q_k > 0.
+    laws : sequence of Moments
+        The tilted laws d_k of the types that are bounded together: at each node the largest z_k
+        stands for all of them.
+    """
+
+    users: int
+    share: arb
+    laws: Sequence[Moments]
+
+
+def alone(d: Moments, n: int) -> list[Group]:
+    """The one group of n - 1 others that all have the type d."""
+    return [Group(n - 1, arb(1), [d])]
+
+
+def sharpest(
+    c: Moments, groups: Sequence[Group], lines: Sequence[Line], *, paid: arb, room: arb
+) -> arb:
+    """J + paid, by the first bound that is at most ``room``, or by the least one.
 
     The bounds are Chernoff's, and Theorem 3.1 on each of the lines, which share one alpha.
     """
-    best = chernoff(c.mass + d.mass, n, c.alpha) + paid
+    best = _Product(c, groups).whole / (2 * c.alpha) + paid
     for line in lines:
         if best <= room:
             break
-        best = best.min(positive_sum(c, d, n, line) + paid)
+        best = best.min(positive_sum(c, groups, line) + paid)
     return best
 
 
@@ -143,49 +173,86 @@ def _square(f: acb) -> arb:
     return f.real * f.real + f.imag * f.imag
 
 
-class _Weights(NamedTuple):
-    """The factors of psi^n in the sum: w, and the shares of c0 and d0 in 2 (c0 + d0)."""
+def chernoff(c0: arb, groups: Sequence[tuple[int, arb, arb]], alpha: arb) -> arb:
+    """Upper bound of J with h = 0, by psi <= 1 (docs/theory-stealing.md, Corollary 3.2).
 
-    shares: tuple[arb, arb]
-    alpha2: arb
-    h2: arb
-
-    def psi(self, square_c: arb, square_d: arb) -> arb:
-        """psi, computed from |phi_c|^2 and |phi_d|^2."""
-        return self.shares[0] * (1 + square_c) + self.shares[1] * (1 + square_d)
-
-    def window(self, t: arb) -> arb:
-        """w(t)."""
-        t2 = t * t
-        return (self.h2 * (self.alpha2 - t2) / 2).exp() / (self.alpha2 + t2)
-
-
-def _weights(c: Moments, d: Moments, alpha: arb, smoothing: arb) -> _Weights:
-    both = 2 * (c.mass + d.mass)
-    return _Weights((c.mass / both, d.mass / both), alpha * alpha, smoothing * smoothing)
-
-
-def chernoff(both: arb, n: int, alpha: arb) -> arb:
-    """J(c, d) <= (c0 + d0)^n/(2 alpha n) with ``both`` = c0 + d0: Corollary 3.2 with h = 0."""
-    return both**n / (2 * alpha * n)
-
-
-def positive_sum(c: Moments, d: Moments, n: int, at: Line) -> arb:
-    """Upper bound of J(c, d) by Theorem 3.1.
-
-    psi^n w is positive definite, so that its sum over the nodes of any step is at least its
-    integral. A block of nodes that is certainly small is bounded rather than summed.
+    Parameters
+    ----------
+    c0 : arb
+        c(alpha).
+    groups : sequence of (int, arb, arb)
+        N_k, q_k, and the largest q_k c0 + d_k(alpha) of the group.
+    alpha : arb
+        The tilt.
     """
-    step, window = arb(at.step), _weights(c, d, arb(at.alpha), arb(at.smoothing))
-    kept, rest = _blocks((c, d), n, at, window)
+    return _factor(c0, groups) / (2 * alpha)
+
+
+def _factor(led: arb, groups: Sequence[tuple[int, arb, arb]]) -> arb:
+    """F, from c0 psi_c and (N_k, q_k, z_k) of every group."""
+    power, inverse, count = arb(1), arb(0), 0
+    for users, share, z in groups:
+        power, inverse, count = power * z**users, inverse + users * share / z, count + users
+    return power * led.min(count / ((count + 1) * inverse))
+
+
+class _Product:
+    """F on the line of one measure c and its groups."""
+
+    def __init__(self, c: Moments, groups: Sequence[Group]) -> None:
+        self._c0, self._groups = c.mass, groups
+        self.parts = [c, *(law for group in groups for law in group.laws)]
+        #: F with all psi bounded by 1.
+        self.whole = self.at([arb(1)] * len(self.parts))
+
+    def at(self, squares: Sequence[arb]) -> arb:
+        """F, computed from |phi|^2 of all ``parts``."""
+        led, found, rest = self._c0 * (1 + squares[0]) / 2, list[tuple[int, arb, arb]](), 1
+        for users, share, laws in self._groups:
+            z = arb(0)
+            for law in laws:
+                z, rest = z.max(law.mass * (1 + squares[rest]) / 2), rest + 1
+            found.append((users, share, share * led + z))
+        return _factor(led, found)
+
+
+class _Window:
+    """w on a line."""
+
+    def __init__(self, at: Line) -> None:
+        alpha, h = arb(at.alpha), arb(at.smoothing)
+        self.alpha2, self.h2, self.step = alpha * alpha, h * h, arb(at.step)
+
+    def node(self, j: int) -> arb:
+        """w at the j-th node."""
+        t = self.step * j
+        return (self.h2 * (self.alpha2 - t * t) / 2).exp() / (self.alpha2 + t * t)
+
+    def beyond(self, last: int) -> arb:
+        """Upper bound of twice the sum of w over all nodes from ``last`` on.
+
+        It is at most 2 w(T) + (2/D) int_T^inf w <= 2 w(T) (1 + 1/(h^2 T D)).
+        """
+        return 2 * self.node(last) * (1 + 1 / (self.h2 * self.step * self.step * last))
+
+
+def positive_sum(c: Moments, groups: Sequence[Group], at: Line) -> arb:
+    """Upper bound of J by Theorem 3.1.
+
+    The integrand is at most a positive definite function, so that its sum over the nodes of any
+    step is at least its integral. A block of nodes that is certainly small is bounded rather than
+    summed.
+    """
+    product, window = _Product(c, groups), _Window(at)
+    kept, rest = _blocks(product, at, window)
     found = arb(0)
     if kept:
         nodes = (i + k for i in kept for k in range(_SMALLEST))
-        values = (part.transforms(step, kept, _SMALLEST) for part in (c, d))
-        for j, f, g in zip(nodes, *values, strict=True):
-            term = window.psi(_square(f), _square(g)) ** n * window.window(step * j)
+        values = (part.transforms(window.step, kept, _SMALLEST) for part in product.parts)
+        for j, *row in zip(nodes, *values, strict=True):
+            term = product.at([_square(f) for f in row]) * window.node(j)
             found += 2 * term if j else term
-    return (c.mass + d.mass) ** n / n * (found + rest) * step / (2 * arb.pi())
+    return (found + rest) * window.step / (2 * arb.pi())
 
 
 class ManySums:
@@ -196,61 +263,53 @@ class ManySums:
     c : Moments
         The part common to all sums.
     n : int
-        The power n.
+        One more than the number of others, n >= 2.
     at : Line
         The nodes; ``small`` is not used.
     """
 
     def __init__(self, c: Moments, n: int, at: Line) -> None:
-        self._c, self._n, self._at, self._step = c, n, at, arb(at.step)
+        self._c, self._n, self._window = c, n, _Window(at)
         self._starts = range(0, at.last, _SMALLEST)
         self._squares = self._of(c)
 
     def bound(self, d: Moments) -> arb:
         """Upper bound of J(c, d)."""
-        at, n, step = self._at, self._n, self._step
-        window, found = _weights(self._c, d, arb(at.alpha), arb(at.smoothing)), arb(0)
-        for j, (f, g) in enumerate(zip(self._squares, self._of(d), strict=True)):
-            term = window.psi(f, g) ** n * window.window(step * j)
+        product, window, found = _Product(self._c, alone(d, self._n)), self._window, arb(0)
+        for j, row in enumerate(zip(self._squares, self._of(d), strict=True)):
+            term = product.at(row) * window.node(j)
             found += 2 * term if j else term
-        found += _beyond(window, step, _SMALLEST * len(self._starts))
-        return (self._c.mass + d.mass) ** n / n * found * step / (2 * arb.pi())
+        found += product.whole * window.beyond(_SMALLEST * len(self._starts))
+        return found * window.step / (2 * arb.pi())
 
     def _of(self, law: Moments) -> list[arb]:
         """|phi|^2 at all nodes."""
-        return [_square(f) for f in law.transforms(self._step, self._starts, _SMALLEST)]
+        return [_square(f) for f in law.transforms(self._window.step, self._starts, _SMALLEST)]
 
 
-def _beyond(window: _Weights, step: arb, last: int) -> arb:
-    """Upper bound of twice the sum of w over all nodes from ``last`` on."""
-    end = step * last
-    return 2 * window.window(end) * (1 + 1 / (window.h2 * end * step))
-
-
-def _blocks(parts: Sequence[Moments], n: int, at: Line, window: _Weights) -> tuple[list[int], arb]:
+def _blocks(product: _Product, at: Line, window: _Window) -> tuple[list[int], arb]:
     """First nodes of the blocks to be summed, and an upper bound of all other terms.
 
-    A block's terms are at most sup psi^n times w at its first node. Beyond the last node psi <= 1,
-    and the sum of w there is at most w(T) + (1/D) int_T^inf w <= w(T) (1 + 1/(h^2 T D)).
+    A block's terms are at most sup F times w at its first node; beyond the last node psi <= 1.
     """
-    step, size = arb(at.step), _SMALLEST
+    size = _SMALLEST
     while size * _SPLIT < at.last:
         size *= _SPLIT
     todo, width, rest = [0], -(-at.last // size), arb(0)
+    one, enough = arb(1), product.whole * arb(at.small) / window.alpha2
     while True:
         firsts = [i + k * size for i in todo for k in range(width)]
-        squares = (part.squares_around(step, todo, size, width) for part in parts)
+        squares = (part.squares_around(window.step, todo, size, width) for part in product.parts)
         left = []
-        for i, *square in zip(firsts, *squares, strict=True):
+        for i, *row in zip(firsts, *squares, strict=True):
             if i >= at.last:
                 continue
-            psi = window.psi(*square)
-            bound = 2 * size * psi**n * window.window(step * i)
-            if psi < 1 and bound * window.alpha2 < at.small / (1 + i * at.step / at.alpha):
+            bound = 2 * size * product.at([one.min(x) for x in row]) * window.node(i)
+            if bound < enough / (1 + i * at.step / at.alpha):
                 rest += bound
             else:
                 left.append(i)
         if size == _SMALLEST or not left:
             break
         todo, size, width = left, size // _SPLIT, _SPLIT
-    return left, rest + _beyond(window, step, at.last)
+    return left, rest + product.whole * window.beyond(at.last)

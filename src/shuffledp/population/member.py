@@ -10,15 +10,16 @@ from shuffledp import theorems
 from shuffledp._check import Trust
 from shuffledp.amplification.end import End
 from shuffledp.amplification.messages import Messages
+from shuffledp.amplification.stealing import free_numbers, if_any
 from shuffledp.amplification.words import HONEST, ONE_ROUND
 from shuffledp.ball.groups import kinds_of
 from shuffledp.bound import Bound, Theorem
-from shuffledp.bounds.crowds import common_pair
-from shuffledp.propose.crowd_ends import CrowdStealing
+from shuffledp.bounds.crowds import common_pair, crowd_cases
 from shuffledp.propose.data_sets import Best, DataSet, crowd_sets, lower_epsilon, lower_log_delta
 from shuffledp.propose.inverse import upper_epsilon
 from shuffledp.propose.profile import LARGEST_EPSILON, Profile
 from shuffledp.propose.stealing_ends import End as Stolen
+from shuffledp.propose.stealing_solve import FiniteStealing
 from shuffledp.randomizers import Duchi, Randomizer
 from shuffledp.rounds import Round, UpperValues
 from shuffledp.statements import say
@@ -103,7 +104,8 @@ class Member:
         found = [own]
         stolen = self._stealing()
         if stolen is not None:
-            best = stolen.epsilon(math.log(delta), cap=min(cap * (1.0 + 1e-9), self.eps0))
+            most = min(cap * (1.0 + 1e-9), self.eps0)
+            best = if_any(lambda: stolen.epsilon(math.log(delta), cap=most))
             if best is not None:
                 found.append(self._by_stealing(best, best.epsilon))
         least = min(found, key=lambda one: one.value)
@@ -134,7 +136,7 @@ class Member:
         # Delta only falls in eps.
         at = min(epsilon, LARGEST_EPSILON)
         if stolen is not None and epsilon > 0.0:
-            best = stolen.bounded(at) if quick else stolen.log_delta(at)
+            best = if_any(lambda: stolen.bounded(at) if quick else stolen.log_delta(at))
             if best is not None:
                 found.append(self._by_stealing(best, best.log_delta))
         profiles = self._blankets()
@@ -177,25 +179,15 @@ class Member:
         witness = {"analysis": "common-blanket", "group": self.victim}
         return End(value, theorems.COMMON_BLANKET, None, witness, self.words_of_all)
 
-    def _stealing(self) -> CrowdStealing | None:
+    def _stealing(self) -> FiniteStealing | None:
         kind = self.kind
         if kind is None or not theorems.CROWD_STEALING.serves(self.trust):
             return None
-        made = lambda: CrowdStealing(self.groups, kind, self.victim)  # noqa: E731
-        return self._answers.answer("stealing", made)
+        cases = lambda _: crowd_cases(self.groups, kind, self.victim)  # noqa: E731
+        return self._answers.answer("stealing", lambda: FiniteStealing(cases, self.n))
 
     def _by_stealing(self, best: Stolen, value: float) -> End:
-        free = [
-            {
-                "alpha": at.alpha,
-                "smoothing": at.smoothing,
-                "gain": free.gain,
-                "loss": free.loss,
-                "theta": free.theta,
-                "shares": list(free.shares),
-            }
-            for free, at in best.numbers
-        ]
+        free = [free_numbers(one) for one in best.numbers]
         witness: dict[str, Any] = {"analysis": "crowd-stealing", "group": self.victim, "free": free}
         return End(value, theorems.CROWD_STEALING, None, witness, self.words_of_all)
 

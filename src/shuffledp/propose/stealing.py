@@ -10,7 +10,7 @@ many, each sign of g is one. Where the theorem requires constants, R = B.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +52,8 @@ _NEAR, _APART = 3, 0.03
 # the normal law misses where psi returns to 1. Labels farther below the worst than _COUNTS are
 # ignored.
 _COUNTS = 1.0
+# Ratio of two tilts between which no better one is looked for.
+_SAME = 1.02
 # Places u with t sqrt(v) = sinh(u), and weights, of an integral over t; their error is below 1e-7.
 _U = 0.2 * np.arange(42)
 # Up to _MOST_EVEN users psi returns to 1 at places that matter. psi^n is then summed at the square
@@ -72,6 +74,8 @@ class Plan(NamedTuple):
         Weights of labels in R; R stands for B if numbers are constants.
     joins : tuple of float
         The probability to join over beta/R, in each group.
+    shares : tuple of float
+        q of each group of a crowd; one of a single mechanism.
     lift : float
         log alpha less that of the saddle point.
     smooth : float
@@ -93,6 +97,7 @@ class Plan(NamedTuple):
     kappas: tuple[float, ...]
     weights: tuple[float, ...]
     joins: tuple[float, ...]
+    shares: tuple[float, ...]
     lift: float
     smooth: float
     fine: float
@@ -106,7 +111,7 @@ class Plan(NamedTuple):
 
 
 class _Measures(NamedTuple):
-    """The two measures of a split; those of all labels side by side."""
+    """The two measures of a split; those of all labels side by side. ``q``: that of each label."""
 
     mass_c: Array
     gain_c: Array
@@ -114,6 +119,7 @@ class _Measures(NamedTuple):
     gain_d: Array
     lost: Array
     paid: float
+    q: Array
 
 
 class Planner:
@@ -127,7 +133,7 @@ class Planner:
     case : Floats
         The pair of inputs.
     n : int
-        Number of users.
+        Number of users, those of all groups of a crowd together.
     eps : float
         eps at which log delta is estimated.
     cover : int
@@ -139,7 +145,8 @@ class Planner:
         self.case, self.n, self.returns = case, n, n <= _MOST_EVEN
         self._cover = cover if self.returns else 0
         self._g, self._label_g = case.gains(eps)
-        self._blanket = np.bincount(case.parts, case.blanket)
+        #: Numbers of others, by group of a crowd.
+        self.users = np.array([n - 1.0]) if case.users is None else case.users
         self._most = 1.0 if case.tuned else _MOST_CONSTANT
         # Number of atoms of all labels, each with the reservoir's.
         self._size = case.other.size + len(case.other) * case.blanket.size
@@ -165,6 +172,7 @@ class Planner:
         weights: Any,
         *,
         joins: Any = None,
+        shares: Any = None,
         lift: float = 0.0,
         smooth: float = SMOOTHING,
         fine: float = 1.0,
@@ -174,16 +182,18 @@ class Planner:
     ) -> Plan:
         """The plan with these numbers: the worst label's J, at its saddle point."""
         joins = np.ones(len(kappas)) if joins is None else joins
-        share, join = self._split(*(np.asarray(x, dtype=float) for x in (kappas, weights, joins)))
+        shares = np.ones(self.users.size) if shares is None else shares
+        given = [np.asarray(x, dtype=float) for x in (kappas, weights, joins, shares)]
         with np.errstate(all="ignore"):
-            measures = self._measures(share, join)
+            share, join = self._split(*given)
+            measures = self._measures(share, join, given[3])
             if math.isfinite(ceiling):
                 measures = _cut(measures, ceiling)
             first = int(self.case.order[0]) if label is None else label
             found = self._worst(measures, start, lift, (smooth, fine), first)
         if not all(map(math.isfinite, found)) or not found[1] > 0.0:
             found = 1.0, 1.0, 1.0, 0
-        made = tuple(map(float, kappas)), tuple(map(float, weights)), tuple(map(float, joins))
+        made = (tuple(row.tolist()) for row in given)
         least = self._size * found[0] * _REACH / (_MOST_WORK * step_of(found[1], found[0]) / fine)
         if self._cover:
             least = max(least, found[0] * self._window(found[1], found[0], fine))
@@ -191,22 +201,23 @@ class Planner:
 
     def changed(self, plan: Plan, **new: Any) -> Plan:
         """A plan at this eps with some of its numbers replaced."""
-        keys = ("kappas", "weights", "joins", "lift", "smooth", "fine", "ceiling")
+        keys = ("kappas", "weights", "joins", "shares", "lift", "smooth", "fine", "ceiling")
         given = {key: getattr(plan, key) for key in keys} | new
         return self.plan(start=plan.alpha * math.exp(-plan.lift), label=plan.label, **given)
 
-    def edges(self, weights: Any) -> Array:
+    def edges(self, plan: Plan) -> Array:
         """The kappa in each group at which the whole blanket is hidden."""
-        found = np.full(self.signs.size, _TINY)
-        np.maximum.at(found, self.groups, self._most / self._ratio(np.asarray(weights)))
+        found, rows = np.full(self.signs.size, _TINY), map(np.array, (plan.weights, plan.shares))
+        np.maximum.at(found, self.groups, self._most / self._ratio(*rows))
         return found
 
-    def _ratio(self, weights: Array) -> Array:
+    def _ratio(self, weights: Array, shares: Array) -> Array:
         """R/B in each part; 1 if numbers are constants."""
         if not self.case.tuned:
             return np.ones(1)
-        law = np.bincount(self.case.parts, weights @ self.case.other, self._blanket.size)
-        ratio = np.divide(law, self._blanket, out=np.ones(law.size), where=self._blanket > 0.0)
+        blanket = np.bincount(self.case.parts, self.case.split(shares)[0])
+        law = np.bincount(self.case.parts, weights @ self.case.other, blanket.size)
+        ratio = np.divide(law, blanket, out=np.ones(law.size), where=blanket > 0.0)
         return np.where(ratio > 0.0, ratio, 1.0)
 
     def _side(self, fine: float) -> int:
@@ -217,49 +228,62 @@ class Planner:
         """The least h at which nothing beyond the last node counts."""
         return _WINDOW * fine / (max(step_of(width, alpha), _TINY) * self._side(fine) ** 2)
 
-    def _split(self, kappas: Array, weights: Array, joins: Array) -> tuple[Array, Array]:
+    def _split(
+        self, kappas: Array, weights: Array, joins: Array, shares: Array
+    ) -> tuple[Array, Array]:
         """Share and s in each part: beta = min(B, kappa R), s = joins beta/R."""
-        ratio = self._ratio(weights)
+        ratio = self._ratio(weights, shares)
         share = np.minimum(self._most, kappas[self.groups] * ratio)
         return share, np.clip(share / ratio * joins[self.groups], 0.0, 1.0)
 
-    def _measures(self, share: Array, join: Array) -> _Measures:
+    def _measures(self, share: Array, join: Array, shares: Array) -> _Measures:
         """The measures of a split, as ``bounds.stealing`` makes them."""
-        case = self.case
-        beta, s = share[case.parts] * case.blanket, join[case.parts]
-        positive, some = np.maximum(self._g, 0.0), share[case.parts] * case.blanket > 0.0
+        case, (blanket, hidden), q = self.case, self.case.split(shares), shares[self.case.group]
+        beta, s = share[case.parts] * blanket, join[case.parts]
+        positive, some = np.maximum(self._g, 0.0), beta > 0.0
         part, stay = (x[case.parts] if case.tuned else x[0] for x in (share, 1.0 - join))
-        rest = case.other - part * case.hidden
+        rest = case.other - part * hidden
         left = rest > _ROUNDING * case.other
-        empty = (self.n - 1) * math.log1p(-min(float(beta.sum()), 1.0 - 1e-16))
+        empty = self.users @ np.log1p(-np.minimum(shares * beta.sum(), 1.0 - 1e-16))
         paid = (s * positive)[~some].sum() + ((1.0 - s) * positive).sum() * math.exp(empty)
         lost = np.where(left, 0.0, stay * np.maximum(self._label_g, 0.0)).sum(axis=1)
-        gain_d = np.where(left, stay * self._label_g / np.where(left, rest, 1.0), 0.0)
+        if self.users.size > 1:
+            lost = np.full(lost.size, lost.max())
+        gain_d = np.where(left, q[:, None] * stay * self._label_g / np.where(left, rest, 1.0), 0.0)
         joined = (s * self._g)[some] / beta[some]
-        return _Measures(beta[some], joined, np.where(left, rest, 0.0), gain_d, lost, float(paid))
+        return _Measures(beta[some], joined, np.where(left, rest, 0.0), gain_d, lost, paid, q)
 
     def _worst(
         self, m: _Measures, start: float | None, lift: float, line: tuple[float, float], label: int
     ) -> tuple[float, float, float, int]:
-        """alpha, width, log delta, and the worst label."""
+        """alpha, width, log delta, and the worst label; the other groups have theirs beside it."""
         log_lost = np.log(m.lost + _TINY)
-        j, a, seen = label, start, {}
+        a, best, seen = start, self._beside(self.case.leads, label), dict[tuple[int, ...], float]()
         while True:
-            pair = np.append(m.mass_c, m.mass_d[j]), np.append(m.gain_c, m.gain_d[j])
-            a = tilt(*pair, self.n, a)
+            a = self._saddle(m, best, a)
             if math.isnan(a):
-                return 1.0, 1.0, math.log(m.paid + float(m.lost.max()) + _TINY), j
-            seen[j] = a
-            logs, variance = self._all_labels(m, a)
-            j = int(np.argmax(np.logaddexp(logs, log_lost)))
-            if j in seen:
+                return 1.0, 1.0, math.log(m.paid + float(m.lost.max()) + _TINY), label
+            seen[tuple(best)] = a
+            logs, variance, best = self._all_labels(m, a)
+            label = int(np.argmax(np.logaddexp(logs, log_lost)))
+            best = self._beside(best, label)
+            if tuple(best) in seen:
                 break
-        # Each of two labels may be the worse one at the other's saddle point: take one alpha for
-        # both.
-        least = min(a, seen[j]) * math.exp(lift)
-        if least != a:
-            a = least
-            logs, variance = self._all_labels(m, a)
+        low, high = sorted((a, seen[tuple(best)]))
+        if self.case.unbounded:
+            # The normal law is too far off to tell which of two labels is the worse one.
+            high = low
+        while high > low * _SAME:
+            # Each of two labels is the worse one at the other's saddle point: one alpha between
+            # them serves both.
+            middle = math.sqrt(low * high)
+            logs, _, best = self._all_labels(m, middle)
+            best = self._beside(best, int(np.argmax(np.logaddexp(logs, log_lost))))
+            above = self._saddle(m, best, middle) > middle
+            low, high = (middle, high) if above else (low, middle)
+        if high != a or lift:
+            a = high * math.exp(lift)
+            logs, variance, best = self._all_labels(m, a)
         about = np.logaddexp(logs, log_lost)
         near = np.argsort(-about)[:_NEAR]
         if not self._cover:
@@ -267,8 +291,8 @@ class Planner:
         if self.case.unbounded:
             steep = np.logaddexp(self._chernoff(m, a), log_lost)
             near = np.append(near, np.argsort(-steep)[:_NEAR])
-        labels = [*dict.fromkeys(map(int, near))]
-        logs = self._integrals(m, labels, a, float(variance[labels].max()), line)
+        labels = {j: self._beside(best, j) for j in map(int, near)}
+        logs = self._integrals(m, labels, a, float(variance[list(labels)].max()), line)
         found = {j: float(np.logaddexp(logs[j], log_lost[j])) for j in labels}
         j = max(found, key=found.__getitem__)
         value = float(np.logaddexp(found[j], math.log(m.paid + _TINY)))
@@ -276,17 +300,44 @@ class Planner:
         widest = float(variance[about >= about.max() - _COUNTS].max())
         return a, math.sqrt(widest), value, j
 
-    def _all_labels(self, m: _Measures, a: float) -> tuple[Array, Array]:
-        """Estimates of all labels' log J with psi^n taken as normal, and its variances in 1/t^2."""
+    def _beside(self, best: Array, label: int) -> Array:
+        """One label of each group: this one, and the given ones of the other groups."""
+        found = best.copy()
+        found[self.case.group[label]] = label
+        return found
+
+    def _saddle(self, m: _Measures, labels: Array, start: float | None) -> float:
+        """The best alpha for one label of each group."""
+        mass = np.hstack([np.outer(m.q[labels], m.mass_c), m.mass_d[labels]])
+        gain = np.hstack([np.tile(m.gain_c, (labels.size, 1)), m.gain_d[labels]])
+        # The leading reservoir counts as one more user.
+        return tilt(mass, gain, self.users * (self.n / (self.n - 1.0)), start)
+
+    def _all_labels(self, m: _Measures, a: float) -> tuple[Array, Array, Array]:
+        """Estimates of log J with psi^n taken as normal, and its variances in 1/t^2.
+
+        They are those of each label beside the worst labels of the other groups, which are the
+        last item.
+        """
+        users, group = self.users[self.case.group], self.case.group
         e, ed = np.expm1(a * m.gain_c), np.expm1(a * m.gain_d)
         wc, wd = m.mass_c * (1.0 + e), m.mass_d * (1.0 + ed)
-        rise, c0 = m.mass_c @ e + (m.mass_d * ed).sum(axis=1), max(float(wc.sum()), _TINY)
-        within = wc @ m.gain_c**2 - (wc @ m.gain_c) ** 2 / c0
+        c0 = max(float(wc.sum()), _TINY)
+        rise = m.q * (m.mass_c @ e) + (m.mass_d * ed).sum(axis=1)
+        within = m.q * (wc @ m.gain_c**2 - (wc @ m.gain_c) ** 2 / c0)
         mean = (wd * m.gain_d).sum(axis=1)
-        within = within + (wd * m.gain_d**2).sum(axis=1) - mean**2 / (1.0 + rise - c0)
-        v = self.n * np.maximum(within / (1.0 + rise), _TINY)
-        logs = self.n * np.log1p(rise) - math.log(2 * self.n * a) + _log_erfcx(a * np.sqrt(v / 2))
-        return np.where(np.isnan(logs), math.inf, logs), v
+        within = within + (wd * m.gain_d**2).sum(axis=1) - mean**2 / (1.0 + rise - m.q * c0)
+        logs = users * np.log1p(rise)
+        best = np.array([members[logs[members].argmax()] for members in self.case.members])
+
+        def beside(each: Array) -> Array:
+            """The sum over groups, of each label and of the worst ones of the other groups."""
+            return each + (each[best].sum() - each[best])[group] if best.size > 1 else each
+
+        v = np.maximum(beside(users * within / (1.0 + rise)), _TINY) * self.n / (self.n - 1)
+        led = np.minimum(c0, (self.n - 1) / self.n / beside(users * m.q / (1.0 + rise)))
+        logs = beside(logs) + np.log(led) - math.log(2 * a) + _log_erfcx(a * np.sqrt(v / 2))
+        return np.where(np.isnan(logs), math.inf, logs), v, best
 
     def _chernoff(self, m: _Measures, a: float) -> Array:
         """log of (c0 + d0)^n/(2 alpha n) for every label."""
@@ -296,12 +347,15 @@ class Planner:
     def _integrals(
         self,
         m: _Measures,
-        labels: Sequence[int],
+        labels: dict[int, Array],
         a: float,
         variance: float,
         line: tuple[float, float],
     ) -> dict[int, float]:
-        """log J of labels by the integral itself: where few are hidden, psi^n is not normal."""
+        """log J by the integral itself: where few are hidden, psi^n is not normal.
+
+        ``labels``: one label of each group, by its key.
+        """
         smooth, fine = line
         if self.returns:
             width = math.sqrt(variance)
@@ -322,15 +376,25 @@ class Planner:
 
         c, rise_c = m.mass_c * np.exp(a * m.gain_c), m.mass_c @ np.expm1(a * m.gain_c)
         hidden, weights = missing(c, m.gain_c), weights / (a * a + t * t)
-        found = {}
-        for j in labels:
-            d = m.mass_d[j] * np.exp(a * m.gain_d[j])
-            rise = rise_c + m.mass_d[j] @ np.expm1(a * m.gain_d[j])
-            left = max(1.0 - float(m.mass_c.sum() + m.mass_d[j].sum()), 0.0)
-            both = hidden + missing(np.append(d, left), np.append(m.gain_d[j], 0.0))
-            power = np.exp(self.n * np.log1p(-both / (2.0 * (1.0 + rise))))
-            log = self.n * float(np.log1p(rise)) - math.log(self.n) + 0.5 * smooth * smooth
-            found[j] = log + float(np.log(power @ weights / math.pi))
+
+        @cache
+        def factor(j: int) -> tuple[float, Array]:
+            """log T and log psi of a label's group."""
+            d, q = m.mass_d[j] * np.exp(a * m.gain_d[j]), m.q[j]
+            rise = q * rise_c + m.mass_d[j] @ np.expm1(a * m.gain_d[j])
+            left = max(1.0 - float(q * m.mass_c.sum() + m.mass_d[j].sum()), 0.0)
+            both = q * hidden + missing(np.append(d, left), np.append(m.gain_d[j], 0.0))
+            return math.log1p(rise), np.log1p(-both / (2.0 * (1.0 + rise)))
+
+        found, count = {}, self.n - 1
+        for key, chosen in labels.items():
+            log, power, inverse = 0.5 * smooth * smooth, np.zeros(t.size), np.zeros(t.size)
+            for users, j in zip(self.users, chosen, strict=True):
+                size, psi = factor(int(j))
+                log, power = log + users * size, power + users * psi
+                inverse += users * m.q[j] * np.exp(-size - psi)
+            led = np.minimum(c.sum() - 0.5 * hidden, count / self.n / inverse)
+            found[key] = log + float(np.log((np.exp(power) * led) @ weights / math.pi))
         return found
 
 
@@ -370,25 +434,28 @@ def _log_erfcx(x: Array) -> Array:
     return math.log(2.0 / math.sqrt(math.pi)) - np.log(x + np.sqrt(x * x + 4.0 / math.pi))
 
 
-def tilt(mass: Array, gain: Array, n: int, start: float | None) -> float:
-    """alpha with n alpha (log M)'(alpha) = 2, by Newton in log alpha; nan if there is none."""
+def tilt(mass: Array, gain: Array, users: Array, start: float | None) -> float:
+    """alpha with alpha sum_k n_k (log M_k)'(alpha) = 2, by Newton in log alpha; nan if none is.
+
+    ``mass``, ``gain``: a row for each group. ``users``: n_k.
+    """
     top = float(gain.max())
     if not top > 0.0:
         return math.nan
     high, product = math.log(_LARGEST_EXPONENT / top), mass * gain
-    mean, square = float(product.sum()), float((product * gain).sum())
-    first = (math.sqrt(mean * mean + 8.0 * square / n) - mean) / (2.0 * square)
+    mean, square = (float(users @ x.sum(axis=1)) for x in (product, product * gain))
+    first = (math.sqrt(mean * mean + 8.0 * square) - mean) / (2.0 * square)
     low, at = -math.inf, min(math.log(start or first), high)
     for _ in range(60):
         a = math.exp(at)
         tilted = product * np.exp(a * gain)
-        whole = 1.0 + float((mass * np.expm1(a * gain)).sum())
-        if not whole > 0.0:
+        whole = 1.0 + (mass * np.expm1(a * gain)).sum(axis=1)
+        if not (whole > 0.0).all():
             return math.nan  # floats cannot represent these gains
-        m1, m2 = float(tilted.sum()) / whole, float((tilted * gain).sum()) / whole
-        value = n * a * m1 - 2.0
+        m1, m2 = (x.sum(axis=1) / whole for x in (tilted, tilted * gain))
+        value = a * float(users @ m1) - 2.0
         low, high = (low, at) if value > 0.0 else (at, high)
-        slope = n * a * (m1 + a * (m2 - m1 * m1))
+        slope = a * float(users @ (m1 + a * (m2 - m1 * m1)))
         new = at - value / slope if slope > 0.0 else at + 1.0
         if not low <= new <= high:
             new = (max(low, at - 4.0) + high) / 2.0

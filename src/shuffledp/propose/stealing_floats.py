@@ -45,7 +45,7 @@ class Floats:
         size = max(len(label[2]) for label in case.labels)
         stack = np.zeros((4, len(case.labels), size))
         for j, label in enumerate(case.labels):
-            for i, values in enumerate(label):
+            for i, values in enumerate(label[:4]):
                 stack[i, j, : len(values)] = row(values)
         self.label_first, self.label_second, self.other, self.hidden = stack
         self.tuned, self.unbounded = case.parts is not None, case.unbounded
@@ -56,6 +56,36 @@ class Floats:
             change = (self.first - self.second) ** 2
             self.blanket_spread = np.where(change > 0.0, change / self.blanket, 0.0).sum()
         self.order = np.argsort(-self.spreads, kind="stable")
+        #: The group of each label, and the groups' numbers of others; None of a single mechanism.
+        self.group = np.array([label.group for label in case.labels])
+        self.users = np.array([float(one.users) for one in case.groups]) if case.groups else None
+        self._leasts = [row(one.least) for one in case.groups]
+        #: Each group's labels, and the one of them with the largest spread.
+        self.members = [np.flatnonzero(self.group == k) for k in range(self.group.max() + 1)]
+        self.leads = np.array([own[self.spreads[own].argmax()] for own in self.members])
+
+    @property
+    def spread(self) -> float:
+        """The spread of the worst labels: their harmonic mean, weighted by users, in a crowd."""
+        worst = self.spreads[self.leads]
+        if self.users is None or not worst.all():
+            return float(worst.max())
+        return float(self.users.sum() / (self.users / worst).sum())
+
+    def shares(self) -> list[Array]:
+        """First q of the groups, the likely best first: 1/spread, its square root, all equal."""
+        worst = self.spreads[self.leads]
+        if not (worst > 0.0).all():
+            return [np.ones(worst.size)]
+        varied = np.maximum(worst.min() / worst, 1e-6)
+        return [varied, np.sqrt(varied), np.ones(worst.size)][: 3 if worst.size > 1 else 1]
+
+    def split(self, shares: Array) -> tuple[Array, Array]:
+        """The reservoir's measure B, and for every label the measure of which a share is hidden."""
+        if self.users is None:
+            return self.blanket, self.hidden
+        common = (np.array(self._leasts) / shares[:, None]).min(axis=0)
+        return common, shares[self.group][:, None] * common
 
     def gains(self, eps: float) -> tuple[Array, Array]:
         """g = R_x0 - e^eps R_x1, for the reservoir's outputs and for those of all labels."""
@@ -76,9 +106,7 @@ class AllFloats(Sequence[Floats]):
         self.inputs = _Inputs(cases) if isinstance(cases, InputCases) else None
         #: The largest spread of a label in each case.
         self.spreads: list[float] = (
-            [float(one.spreads.max()) for one in self]
-            if self.inputs is None
-            else self.inputs.spreads()
+            [one.spread for one in self] if self.inputs is None else self.inputs.spreads()
         )
 
     def __len__(self) -> int:

@@ -101,39 +101,44 @@ def first_plans(
 
     ``many``: more of them where few are hidden.
     """
-    made, hidden = Planner(case, n, eps), hidden_share(n, log_delta)
+    made, hidden = Planner(case, n, eps), hidden_share(case, n, log_delta)
     if not case.tuned:
         found = _of_constants(made, hidden)
     elif many and is_few(case, n, log_delta):
         found = _from_grid(made, hidden)
     else:
-        found = [made.plan(*start, smooth=_SMOOTH) for start in _starts(made, hidden)]
+        found = [
+            made.plan(*start, smooth=_SMOOTH, shares=shares)
+            for shares in case.shares()
+            for start in _starts(made, hidden, shares)
+        ]
     return sorted(found, key=_value)[:_KEPT]
 
 
 def is_few(case: Floats, n: int, log_delta: float) -> bool:
     """Whether few users are hidden among few; numbers then hardly carry over to another eps."""
-    return hidden_share(n, log_delta) > _FEW * case.blanket.sum()
+    return hidden_share(case, n, log_delta) > _FEW * case.split(case.shares()[0])[0].sum()
 
 
-def hidden_share(n: int, log_delta: float) -> float:
+def hidden_share(case: Floats, n: int, log_delta: float) -> float:
     """The reservoir's mass at which it is empty with probability delta e^-6."""
-    return min(-math.expm1((min(log_delta, -0.1) - _DEEPER) / (n - 1)), 0.5)
+    users = n - 1.0 if case.users is None else float(case.users @ case.shares()[0])
+    return min(-math.expm1((min(log_delta, -0.1) - _DEEPER) / users), 0.5)
 
 
 def _value(plan: Plan) -> float:
     return plan.value
 
 
-def _starts(made: Planner, hidden: float) -> list[tuple[Array, Array]]:
-    """The label with the largest spread; a reservoir of all outputs, or of the silent ones.
+def _starts(made: Planner, hidden: float, shares: Array) -> list[tuple[Array, Array]]:
+    """The group's worst label, of q = 1; a reservoir of all outputs, or of the silent ones.
 
     Outputs that are silent for one pair are not for others: numbers that many pairs share start
     from all outputs alone.
     """
     case = made.case
     weights = np.zeros(case.spreads.size)
-    weights[case.order[0]] = 1.0
+    weights[case.leads[np.argmax(shares)]] = 1.0
     starts = [np.full(made.signs.size, hidden)]
     law = made.by_group(weights @ case.other)
     silent = (made.signs == 0) & (law > 1e-6) & (not case.shared)
@@ -147,7 +152,7 @@ def _starts(made: Planner, hidden: float) -> list[tuple[Array, Array]]:
 def _from_grid(made: Planner, hidden: float) -> list[Plan]:
     """Reservoirs of some groups of outputs, tuned to one of some labels or to their mean."""
     labels = np.eye(made.case.spreads.size)[made.case.order[:_LIKELY]]
-    weights = [*labels, labels.mean(axis=0)]
+    weights, shares = [*labels, labels.mean(axis=0)], made.case.shares()[0]
     found = []
     for which in itertools.product((False, True), repeat=made.used.size):
         chosen = np.zeros(made.signs.size, dtype=bool)
@@ -156,7 +161,7 @@ def _from_grid(made: Planner, hidden: float) -> list[Plan]:
             mass = float(made.by_group(w @ made.case.other)[chosen].sum())
             if mass > 0.0:
                 sizes = (hidden * np.where(chosen, x / mass, _LOUD) for x in _SIZES)
-                found += [made.plan(size, w, smooth=_SMOOTH) for size in sizes]
+                found += [made.plan(size, w, smooth=_SMOOTH, shares=shares) for size in sizes]
     return found
 
 
@@ -196,10 +201,13 @@ def _scaled(made: Planner, best: Plan, factor: float) -> Plan:
 def _searched(made: Planner, best: Plan, factors: tuple[float, ...]) -> Plan:
     """The size of the reservoir first, then one number after the other at a fixed size."""
     changes = [_group_change(made, int(i)) for i in made.used]
+    join = lambda plan, x: {"joins": np.array(plan.joins) * x}  # noqa: E731
     if not made.case.tuned:
-        changes = [lambda plan, x: {"joins": np.array(plan.joins) * x}]
+        changes = [join]
     if math.isfinite(best.ceiling):
         changes = [*changes, lambda plan, x: {"ceiling": plan.ceiling * x}]
+    if made.users.size > 1:
+        changes += [join, *map(_share_change, range(made.users.size))]
     for factor in factors:
         best = _scaled(made, best, factor)
         for change in changes:
@@ -218,6 +226,17 @@ def _group_change(made: Planner, i: int) -> Callable[[Plan, float], dict[str, An
         new = np.array(plan.kappas)
         new[i] *= x
         return {"kappas": new * hidden.sum() / (hidden.sum() + (x - 1.0) * hidden[i])}
+
+    return change
+
+
+def _share_change(k: int) -> Callable[[Plan, float], dict[str, Any]]:
+    """Change the q of one group; the largest q stays 1, as only kappa q matters."""
+
+    def change(plan: Plan, x: float) -> dict[str, Any]:
+        new = np.array(plan.shares)
+        new[k] *= x
+        return {"shares": new / new.max(), "kappas": np.array(plan.kappas) * new.max()}
 
     return change
 
@@ -248,7 +267,7 @@ def _swept(made: Planner, best: Plan) -> Plan:
         for key, i, x in itertools.product(("kappas", "joins"), made.used, _LEAPS):
             new = np.array(getattr(best, key))
             # No more than the whole blanket can be hidden.
-            new[i] = min(new[i], made.edges(best.weights)[i]) * x if key == "kappas" else new[i] * x
+            new[i] = min(new[i], made.edges(best)[i]) * x if key == "kappas" else new[i] * x
             best = min(best, made.changed(best, **{key: new}), key=_value)
         if not best.value < before.value - _LEAP:
             break
@@ -267,11 +286,11 @@ def _silent(made: Planner, best: Plan) -> list[Plan]:
 def _polished(made: Planner, best: Plan, step: float) -> Plan:
     """All numbers at once: fourth roots of shares, of s and of weights; logs of all others."""
     used, k = made.used, made.used.size
-    most = made.edges(best.weights)[used]
+    most = made.edges(best)[used]
     # One weight is fixed: they are divided by their sum.
     mixed = [j for j in made.case.order[:_LIKELY] if j != np.argmax(best.weights)]
     mixed = mixed if made.case.tuned else []
-    finite = math.isfinite(best.ceiling)
+    finite, crowd = math.isfinite(best.ceiling), made.users.size * (made.users.size > 1)
 
     def numbers(x: Array) -> dict[str, Any]:
         kappas, joins, weights = (np.array(v) for v in (best.kappas, best.joins, best.weights))
@@ -279,14 +298,18 @@ def _polished(made: Planner, best: Plan, step: float) -> Plan:
         kappas[used] = most * np.clip(shares**4, _LEAST, 1.0)
         joins[used] = np.clip(joined**4, 0.0, 1.0) / kappas[used]
         weights[mixed] = rest[2 : 2 + len(mixed)] ** 4
+        sizes = np.exp(rest[2 + len(mixed) :][:crowd])
         found = {"kappas": kappas, "joins": joins, "weights": weights / weights.sum()}
         found |= {"lift": float(rest[0]), "smooth": math.exp(rest[1])}
+        if crowd:
+            found |= {"shares": sizes / sizes.max()}
         return found | ({"ceiling": math.exp(rest[-1])} if finite else {})
 
     kappas = np.minimum(np.array(best.kappas)[used], most)
     joins = np.minimum(np.array(best.joins)[used] * kappas, 1.0)
     roots = np.concatenate([kappas / most, joins]) ** 0.25
     rest = [best.lift, math.log(best.smooth), *(best.weights[j] ** 0.25 for j in mixed)]
+    rest += list(np.log(best.shares[:crowd]))
     rest += [math.log(best.ceiling)] if finite else []
     inward = np.where(roots > 0.5, -step, step)
     found = least(

@@ -1,16 +1,15 @@
-"""Label stealing of one mechanism among n users, where finitely many labels suffice."""
+"""Label stealing of one mechanism or of a crowd, where finitely many labels suffice."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from shuffledp.arithmetic.balls import ctx, precision_for
-from shuffledp.ball.record import Definition
 from shuffledp.bounds.stealing import log_delta
-from shuffledp.bounds.stealing_cases import Case, Numbers, cases_of
+from shuffledp.bounds.stealing_cases import Case, Numbers
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.positive_sum import step_of
 from shuffledp.propose.solve import Root, first_epsilon, root
@@ -42,19 +41,19 @@ _SMOOTHING = 0.02
 
 
 class FiniteStealing(Stealing):
-    """Label stealing of one mechanism among n >= 2 users.
+    """Label stealing among n >= 2 users.
 
     Parameters
     ----------
-    mechanism : Definition
-        "generic" stands for all mechanisms with a local guarantee.
+    cases : callable
+        An estimate of log of the least delta -> the cases, at the working precision.
     n : int
         Number of users, the victim included.
     """
 
-    def __init__(self, mechanism: Definition, n: int) -> None:
+    def __init__(self, cases: Callable[[float], Sequence[Case]], n: int) -> None:
         super().__init__()
-        self._mechanism, self._n, self._bits = mechanism, n, precision_for(n)
+        self._cases, self._n, self._bits = cases, n, precision_for(n)
         self._made: dict[float, tuple[Sequence[Case], AllFloats, list[int]]] = {}
 
     @property
@@ -133,6 +132,7 @@ class FiniteStealing(Stealing):
         return Planner(case, self._n, eps).plan(
             first.kappas,
             chosen,
+            shares=first.shares,
             smooth=first.smooth,
             fine=first.fine,
             ceiling=first.ceiling,
@@ -190,7 +190,7 @@ class FiniteStealing(Stealing):
                 level *= 2.0
         if level not in self._made:
             with ctx.workprec(self._bits):
-                cases = cases_of(self._mechanism, level)
+                cases = self._cases(level)
             floats = AllFloats(cases)
             order = sorted(range(len(floats)), key=lambda i: -floats.spreads[i])
             self._made[level] = cases, floats, order
@@ -205,4 +205,4 @@ def numbers_of(plan: Plan, smoothest: float = 0.0) -> Numbers:
     ceiling = plan.ceiling if math.isfinite(plan.ceiling) else None
     split = tuple(plan.share.tolist()), tuple(plan.join.tolist())
     smooth = max(plan.smooth, smoothest)
-    return Numbers(*split, plan.alpha, smooth / plan.alpha, step, ceiling)
+    return Numbers(*split, plan.alpha, smooth / plan.alpha, step, ceiling, plan.shares)
