@@ -261,7 +261,9 @@ def test_contours(wrong):
 )
 def test_shares_of_a_crowd(shares):
     groups = [(sd.KRR(k=3, eps0=1.0), 20), (sd.KRR(k=3, eps0=2.0), 20)]
-    (case,) = crowd_cases(groups, kinds_of([one for one, _ in groups]), 0)
+    kind = kinds_of([one for one, _ in groups])
+    assert kind is not None
+    (case,) = crowd_cases(groups, kind, 0)
     numbers = Numbers((0.1,) * 3, (0.5,) * 3, 1.0, 0.1, 0.5, shares=(0.5, 1.0))
     assert math.isfinite(log_delta([case], [numbers], 40, 0.1))
     with pytest.raises(ParameterError):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shuffledp.kernel.positive_sum import step_of
-from shuffledp.propose.stealing_floats import Array, Floats
+from shuffledp.propose.stealing_floats import Array, Floats, Places
 
 __all__ = [
     "PLACES",
@@ -193,11 +193,12 @@ class Planner:
             found = self._worst(measures, start, lift, (smooth, fine), first)
         if not all(map(math.isfinite, found)) or not found[1] > 0.0:
             found = 1.0, 1.0, 1.0, 0
-        made = (tuple(row.tolist()) for row in given)
+        kappas, weights, joins, shares = (tuple(row.tolist()) for row in given)
         least = self._size * found[0] * _REACH / (_MOST_WORK * step_of(found[1], found[0]) / fine)
         if self._cover:
             least = max(least, found[0] * self._window(found[1], found[0], fine))
-        return Plan(*made, lift, max(smooth, least), fine, ceiling, share, join, *found)
+        numbers = kappas, weights, joins, shares, lift, max(smooth, least), fine, ceiling
+        return Plan(*numbers, share, join, *found)
 
     def changed(self, plan: Plan, **new: Any) -> Plan:
         """A plan at this eps with some of its numbers replaced."""
@@ -300,20 +301,20 @@ class Planner:
         widest = float(variance[about >= about.max() - _COUNTS].max())
         return a, math.sqrt(widest), value, j
 
-    def _beside(self, best: Array, label: int) -> Array:
+    def _beside(self, best: Places, label: int) -> Places:
         """One label of each group: this one, and the given ones of the other groups."""
         found = best.copy()
         found[self.case.group[label]] = label
         return found
 
-    def _saddle(self, m: _Measures, labels: Array, start: float | None) -> float:
+    def _saddle(self, m: _Measures, labels: Places, start: float | None) -> float:
         """The best alpha for one label of each group."""
         mass = np.hstack([np.outer(m.q[labels], m.mass_c), m.mass_d[labels]])
         gain = np.hstack([np.tile(m.gain_c, (labels.size, 1)), m.gain_d[labels]])
         # The leading reservoir counts as one more user.
         return tilt(mass, gain, self.users * (self.n / (self.n - 1.0)), start)
 
-    def _all_labels(self, m: _Measures, a: float) -> tuple[Array, Array, Array]:
+    def _all_labels(self, m: _Measures, a: float) -> tuple[Array, Array, Places]:
         """Estimates of log J with psi^n taken as normal, and its variances in 1/t^2.
 
         They are those of each label beside the worst labels of the other groups, which are the
@@ -347,7 +348,7 @@ class Planner:
     def _integrals(
         self,
         m: _Measures,
-        labels: dict[int, Array],
+        labels: dict[int, Places],
         a: float,
         variance: float,
         line: tuple[float, float],

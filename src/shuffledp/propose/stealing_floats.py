@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from shuffledp.bounds.stealing_cases import Case, InputCases
 
-__all__ = ["MANY_PAIRS", "AllFloats", "Array", "Floats"]
+__all__ = ["MANY_PAIRS", "AllFloats", "Array", "Floats", "Places"]
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 # From more pairs of inputs than this, numbers start from all outputs, so that many pairs can share
 # them, and a blanket of all pairs takes long.
