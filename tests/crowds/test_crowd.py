@@ -32,6 +32,7 @@ def drawn(seed):
 @pytest.mark.parametrize(
     "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 7 or s in SLOW)) for s in range(30)]
 )
+@pytest.mark.usefixtures("rough_proposals")
 def test_both_ends_against_all_data_sets(seed):
     """Each group's members, both kinds of question."""
     groups = drawn(seed)
