@@ -24,10 +24,10 @@ from shuffledp.propose.one_bit import AllDataSets, DataSet
 from shuffledp.propose.profile import LARGEST_EPSILON
 from shuffledp.rounds import Candidate, Round, compose
 from shuffledp.views.added_up import AddedUp
-from shuffledp.views.noise import AddedNoise
 
-# How near both ends of eps of one coordinate are, relatively; and with Laplace noise.
-_RTOL, _LAPLACE = 1e-6, 5e-4
+# How near to the crossing both ends of eps of one coordinate are, relatively: the upper end, the
+# lower end, whose data set is known, and both with Laplace noise, where a search takes longer.
+_ABOVE, _BELOW, _LAPLACE = 1e-6, 1e-8, 5e-4
 # Values of a curve are this far apart at the most (``Round``); what follows asks for no less;
 # with Laplace noise, where searches take longer, somewhat farther.
 _STEADY, _STEADY_LAPLACE = 1e-3, 4e-3
@@ -117,15 +117,16 @@ def _capped(view: AddedUp, bound: Bound) -> Bound:
 
 def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
     """One coordinate in one round: the largest divergence of all data sets."""
-    curve, rtol = view.of_all, _rtol(view.added)
+    curve, slow = view.of_all, view.added is not None and view.added.kind == "discrete-laplace"
+    above, below = (_LAPLACE, _LAPLACE) if slow else (_ABOVE, _BELOW)
     if quantity == "epsilon":
         log, cap = math.log(value), pure_of_one(view)
-        low = lower_epsilon([curve], log, cap=cap, rtol=rtol).low
-        high = upper_epsilon([curve], log, cap=cap, rtol=rtol).high
+        low = lower_epsilon([curve], log, cap=cap, rtol=below).low
+        high = upper_epsilon([curve], log, cap=cap, rtol=above).high
         ends, logs, at = (min(low, high), high), (None, None), low
         width = high / low - 1.0 if low > 0.0 and math.isfinite(high) else None
     else:
-        logs, at = curve.log_delta(value, width=10.0 * rtol), value
+        logs, at = curve.log_delta(value, width=10.0 * above), value
         ends, width = delta_from_log(*logs), math.expm1(logs.width)
     zero = ends[0] == 0.0 and logs[0] in (None, -math.inf)
     return view.bound_of(
@@ -135,11 +136,6 @@ def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
         {"upper": {"analysis": "sums"}, "lower": {} if zero else _held(view, curve.witness(at))},
         (width, None),
     )
-
-
-def _rtol(noise: AddedNoise | None) -> float:
-    """How near both ends of eps of one coordinate are: with Laplace noise a search takes longer."""
-    return _LAPLACE if noise is not None and noise.kind == "discrete-laplace" else _RTOL
 
 
 def pure_of_one(view: AddedUp) -> float:
