@@ -25,14 +25,23 @@ from .outputs import rational_ball
 
 __all__ = ["orthogonal_overlap"]
 
-_HALVINGS, _NEWTON = 60, 8
+_NEWTON = 8
 # Ten digits of tails want no less, whatever the caller works with.
 _LEAST_BITS = 128
 _CLOSE = 2.0**-50
 
 
-def orthogonal_overlap(mass: Fraction, d: int) -> arb:
+def orthogonal_overlap(mass: Fraction, d: int, *, about: float) -> arb:
     """Enclose P(U_1 >= t and U_2 >= t) for caps of the given mass <= 1/2.
+
+    Parameters
+    ----------
+    mass : Fraction
+        P(U_1 >= t).
+    d : int
+        Dimension.
+    about : float
+        t in floats, from which Newton's steps begin.
 
     Raises
     ------
@@ -44,30 +53,20 @@ def orthogonal_overlap(mass: Fraction, d: int) -> arb:
     if d == 2:
         # Arcs of length mass a quarter turn apart.
         return rational_ball(max(mass - Fraction(1, 4), Fraction(0)))
-    return _enclosed(mass, d, max(ctx.prec, _LEAST_BITS))
+    return _enclosed(mass, d, about, max(ctx.prec, _LEAST_BITS))
 
 
 @lru_cache(maxsize=32)
-def _enclosed(mass: Fraction, d: int, bits: int) -> arb:
+def _enclosed(mass: Fraction, d: int, about: float, bits: int) -> arb:
     with ctx.workprec(bits):
-        low, high = _height(rational_ball(mass), d)
+        low, high = _height(rational_ball(mass), d, about)
         # Higher caps share less.
         return _overlap(high, d).union(_overlap(low, d))
 
 
-def _height(mass: arb, d: int) -> tuple[arb, arb]:
-    """t with P(U_1 >= t) = mass, from both sides: halving, Newton's steps, then two checks."""
-    low, high = arb(0), arb(1)
-    for _ in range(_HALVINGS):
-        middle = ((low + high) / 2).mid()
-        found = _beyond(middle, arb(0), d)
-        if not (found > mass or found < mass):
-            break
-        low, high = (middle, high) if found > mass else (low, middle)
-        # The tail falls like e^(-d t^2/2): Newton's steps are safe in this range.
-        if high - low < 0.1 / math.sqrt(d) and low > 0:
-            break
-    t = ((low + high) / 2).mid()
+def _height(mass: arb, d: int, about: float) -> tuple[arb, arb]:
+    """t with P(U_1 >= t) = mass, from both sides: Newton's steps, then two checks."""
+    t = arb(about)
     norm = (arb(d) / 2).gamma() / (arb.pi().sqrt() * (arb(d - 1) / 2).gamma())
     for _ in range(_NEWTON):
         density = norm * ((1 - t * t).log() * (d - 3) / 2).exp()

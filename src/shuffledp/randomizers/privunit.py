@@ -167,7 +167,7 @@ class PrivUnit(MeanRandomizer):
         small = min(share, 1 - share)
         shared: arb | None = arb(0)
         if any((x - y) % 2 for x in inputs for y in inputs):
-            shared = orthogonal_overlap(small, self.d)
+            shared = self._orthogonal()
         m, total = rational_ball(small), rational_ball(share) * eps0.expm1() + 1
         parts = [(1 - 4 * m + 4 * shared, frozenset[int]())]
         for j in range(4):
@@ -187,6 +187,11 @@ class PrivUnit(MeanRandomizer):
             found.append((mass / total, hits))
         return two_levels(found, eps0)
 
+    def _orthogonal(self) -> arb:
+        """What caps around orthogonal points share, or their complements where these are small."""
+        small = min(Fraction(self.c), 1 - Fraction(self.c))
+        return orthogonal_overlap(small, self.d, about=height(float(small), self.d))
+
     def worst_pairs(self) -> WorstPairs:
         """An antipodal pair; rotated by half a turn it is the other direction."""
         return WorstPairs(((0, 2),), LEAST_OVERLAP)
@@ -195,7 +200,7 @@ class PrivUnit(MeanRandomizer):
         """Victim at antipodal points, all others at one of them or, where known, across."""
         others = (0, 2, 1)
         try:
-            orthogonal_overlap(min(Fraction(self.c), 1 - Fraction(self.c)), self.d)
+            self._orthogonal()
         except NotCertified:
             others = (0, 2)
         return tuple((0, 2, x2) for x2 in others)
