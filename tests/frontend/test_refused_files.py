@@ -87,7 +87,14 @@ def test_a_value_that_is_none(path, value, message):
 # -------------------------------------------------------------------- tables that do not fit
 
 SUMS = sums(RAPPOR, more="[accounting]\nrounds = 1")
-DAP = '[dap]\nvdaf = "Prio3SumVec"\nbits = 1\nlength = 3\nchunk_length = 2\nmin_batch_size = 20\n'
+DAP = """[dap]
+dp_strategy = "NoDifferentialPrivacy"
+vdaf = "Prio3SumVec"
+bits = 1
+length = 3
+chunk_length = 2
+min_batch_size = 20
+"""
 TASK = sums(RAPPOR, head='relation = "replace-special"', more=DAP)
 CROWD = crowd((60, 'name = "binary-rr", eps0 = 1.0'), (40, 'name = "duchi", eps0 = 3.0'))
 DATA = one('name = "k-rr"\nk = 3\neps0 = 1.0', users="users = 40", more="[data]\ncolumn = 'x'\n")
@@ -118,6 +125,11 @@ FILES = [
     (TASK, ("size = 20", "size = 21"), "wanted population.minimum_batch, which is 20"),
     (TASK, ("Prio3SumVec", "Prio3Histogram"), "seldom holds exactly one 1"),
     (TASK, ("Prio3SumVec", "Prio3Count"), "dap.vdaf = 'Prio3Count': wanted Prio3SumVec or"),
+    (
+        TASK,
+        ('"NoDifferentialPrivacy"', '{ dp_strategy = "PureDpDiscreteLaplace" }'),
+        "dap.dp_strategy = 'PureDpDiscreteLaplace': wanted NoDifferentialPrivacy: noise of the",
+    ),
     (TASK, ("Prio3SumVec", "Prio3MultihotCountVec"), "dap.max_weight = None: wanted 3"),
     (TASK, ("bits = 1", "bits = 1\nmax_weight = 3"), "none with Prio3SumVec"),
     (TASK, ("bits = 1", "bits = 1\nchunk = 3"), "chunk"),

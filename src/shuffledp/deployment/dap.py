@@ -7,6 +7,7 @@ refuse reports by their noise.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -18,6 +19,7 @@ from shuffledp.statements import Sentence, say
 
 _ONE, _VECTOR, _WEIGHED = "Prio3Count", "Prio3SumVec", "Prio3MultihotCountVec"
 VDAFS = (_ONE, _VECTOR, _WEIGHED)
+_NO_NOISE = "NoDifferentialPrivacy"
 
 
 def _vdaf(value: object) -> object:
@@ -25,6 +27,14 @@ def _vdaf(value: object) -> object:
         wanted = f"{_VECTOR} or {_WEIGHED}: a randomized report seldom holds exactly one 1"
         raise rejected("", value, wanted)
     return _check.choice("", value, VDAFS)
+
+
+def _strategy(value: object) -> object:
+    kind = value.get("dp_strategy") if isinstance(value, Mapping) else value
+    if kind != _NO_NOISE:
+        noise = "noise of the aggregators is the table added, of scale sensitivity/epsilon"
+        raise rejected("", kind, f"{_NO_NOISE}: {noise}")
+    return kind
 
 
 class DapTable(Table):
@@ -49,6 +59,10 @@ class DapTable(Table):
     )
     max_weight: Count | None = Field(
         default=None, description="of Prio3MultihotCountVec: length, no report being refused"
+    )
+
+    dp_strategy: Annotated[Literal["NoDifferentialPrivacy"], BeforeValidator(_strategy)] | None = (
+        Field(default=None, description="the task's own noise: none, where the table added says it")
     )
 
     def check(self, *, name: str, bits: int) -> None:
