@@ -65,8 +65,6 @@ DRAWN = (
 DRAWN_USERS = tuple(int(10 ** (0.5 * k)) for k in range(5, 17))
 # Excess in per cent: below it both ends are one line.
 LEAST_DRAWN = 1e-3
-# Targets whose number of users is asked for: eps, at one delta.
-TARGETS, TARGET_DELTA = (1.0, 0.1), 1e-8
 # Where ends are apart: few messages that hide much, and noise that single reports tell apart.
 FEW: tuple[tuple[sd.Randomizer, int, float], ...] = (
     (sd.BinaryRR(eps0=4.0), 1_000, 1e-6),
@@ -106,7 +104,7 @@ def write() -> list[Path]:
     """The tables and the picture; their paths."""
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     text = NOTE.read_text(encoding="utf-8")
-    for name, made in (("table", table()), ("users", users()), ("few", few())):
+    for name, made in (("table", table()), ("few", few())):
         block = re.compile(BLOCK.format(name), re.DOTALL)
         text = block.sub(lambda found, made=made: f"{found[1]}\n{made}\n", text)
     NOTE.write_text(text, encoding="utf-8")
@@ -125,36 +123,6 @@ def table() -> str:
         cells = [cell(row.account(n), DELTA, row.before) for n in USERS]
         lines.append(f"| {row.title} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
-
-
-def users() -> str:
-    """The smallest n that meets the targets: by the blanket, and now."""
-    heads = " | ".join(f"eps = {epsilon:g}: blanket | now | share" for epsilon in TARGETS)
-    lines = [f"| mechanism | {heads} |", "|---|" + "--:|" * (3 * len(TARGETS))]
-    return "\n".join([*lines, *(users_line(one) for one in DRAWN)]) + "\n"
-
-
-def users_line(randomizer: sd.Randomizer) -> str:
-    """One row of the table of users."""
-    cells = " | ".join(_users(randomizer, epsilon) for epsilon in TARGETS)
-    return f"| {_title(randomizer)} | {cells} |"
-
-
-def _users(randomizer: sd.Randomizer, epsilon: float) -> str:
-    target = {"epsilon": epsilon, "delta": TARGET_DELTA, "find": "smallest", "whole": True}
-    now = int(sd.calibrate(lambda n: sd.shuffle(randomizer, n=n), **target).value)
-
-    def missed(n: int) -> bool:
-        found = sd.shuffle(randomizer, n=n).delta(epsilon=epsilon, analysis="blanket")
-        return found.upper > TARGET_DELTA
-
-    low, high = now - 1, 2 * now
-    while missed(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if missed(middle) else (low, middle)
-    return f"{high:,} | {now:,} | {now / high:.2f}"
 
 
 def few() -> str:

@@ -66,13 +66,6 @@ def test_some_cells_made_again(row):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("place", range(1, len(ends_meet.DRAWN)))
-def test_users_of_all_made_again(place):
-    row = printed("users")[2:][place]
-    assert "| " + " | ".join(row) + " |" == ends_meet.users_line(ends_meet.DRAWN[place])
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("row", ends_meet.rows(), ids=lambda row: row.title)
 def test_all_cells_made_again(row):
     made = [ends_meet.cell(row.account(n), ends_meet.DELTA, row.before) for n in ends_meet.USERS]
