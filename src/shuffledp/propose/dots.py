@@ -90,7 +90,7 @@ def joined(flows: Sequence[tuple[Flow, float]]) -> Flow:
     """Several flows, each divided by its budget, as one flow with the budget 1."""
     ends = np.unique(np.concatenate([found.ends for found, _ in flows]))
     middle = 0.5 * (ends[:-1] + ends[1:])
-    total, most = np.zeros(middle.size), max(_MOST_EACH, 0.5 * MOST / len(flows))
+    total, most = np.zeros(middle.size), max(_MOST_EACH, 0.3 * MOST / len(flows))
     for found, budget in flows:
         at = np.searchsorted(found.ends, middle) - 1
         inside = (at >= 0) & (at < found.density.size)

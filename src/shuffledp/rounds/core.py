@@ -144,7 +144,7 @@ class Rounds(Accountant):
         """Both ends of log delta at eps >= 0."""
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, {})
-        aim = partial(self._along, epsilon)
+        aim = partial(self._plan.around, epsilon)
         sides, witness = self._below(aim, around=epsilon / self.rounds)
         low = worst(sides, epsilon, self._width, "lower").low
         return Ends(low, self.log_upper(epsilon), witness)
@@ -156,7 +156,7 @@ class Rounds(Accountant):
     def log_upper(self, epsilon: float, *, log_target: float = DEEP) -> float:
         """The certified upper end of log delta at eps >= 0 alone, for solvers."""
         del log_target
-        return self._at(self._above(partial(self._along, epsilon)), epsilon)
+        return self._at(self._above(partial(self._plan.around, epsilon)), epsilon)
 
     def log_uppers(self, log_target: float) -> Callable[[float], float]:
         """The upper end of log delta at any eps, with dots placed for one target alone."""
@@ -166,9 +166,6 @@ class Rounds(Accountant):
         return (
             -math.inf if epsilon >= self.eps0 else worst(sides, epsilon, self._width, "upper").high
         )
-
-    def _along(self, epsilon: float) -> Aim:
-        return self._plan.along(self._plan.log_delta(epsilon))
 
     @property
     def quick(self) -> bool:

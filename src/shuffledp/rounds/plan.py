@@ -101,10 +101,19 @@ class Plan:
 
     def along(self, log_delta: float) -> Aim:
         """The eps at all rungs of the ladder down to this log delta."""
-        last = next((k for k, rung in enumerate(_LADDER) if rung <= log_delta), len(_LADDER) - 1)
-        rungs = _LADDER[: max(last, _FIRST) + 1]
-        near = (self.epsilon(rung) for rung in rungs)
-        return Aim(tuple(e for e in near if 0.0 < e < math.inf), rungs[-1])
+        return self._at_rungs(0, max(self._rung(log_delta), _FIRST))
+
+    def around(self, epsilon: float) -> Aim:
+        """The eps at the two rungs around this eps; at all of them where delta is large."""
+        last = self._rung(self.log_delta(epsilon))
+        return self._at_rungs(last - 1, last) if last > 1 else self._at_rungs(0, _FIRST)
+
+    def _rung(self, log_delta: float) -> int:
+        return next((k for k, rung in enumerate(_LADDER) if rung <= log_delta), len(_LADDER) - 1)
+
+    def _at_rungs(self, first: int, last: int) -> Aim:
+        found = (self.epsilon(rung) for rung in _LADDER[first : last + 1])
+        return Aim(tuple(e for e in found if 0.0 < e < math.inf), _LADDER[last])
 
     def places(self, aim: Aim) -> list[Places]:
         """Dots of each part."""
