@@ -11,6 +11,7 @@ from crowds.test_crowd import TIERS, channel, drawn
 from enumerated import shuffled
 from shuffledp.rounds import UpperValues
 
+pytestmark = pytest.mark.usefixtures("rough_proposals")
 EPSILONS = (0.0, 1e-5, 0.02, 0.1, 0.3, 0.55, 0.8, 1.4)
 
 

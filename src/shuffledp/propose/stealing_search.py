@@ -21,7 +21,8 @@ __all__ = ["best_plan", "first_plans", "is_few"]
 _FEW = 0.06
 # Nobody else is in the first reservoir with probability delta e^-6.
 _DEEPER = 6.0
-# Evaluations of a search over all numbers at once, and its two first steps.
+# Evaluations of a search over all numbers at once, divided by the number of groups, as each of them
+# takes longer in a crowd; and the search's two first steps.
 _CALLS, _STEPS = 200, (0.25, 0.1)
 # Factors for single numbers; most sweeps, which go on while they gain _LEAP of log delta; least
 # share of what can be hidden.
@@ -304,7 +305,7 @@ def _polished(made: Planner, best: Plan, step: float) -> Plan:
         lambda x: made.changed(best, **numbers(x)).value,
         np.array([*roots, *rest]),
         np.array([*inward, 0.05, *(step for _ in rest[1:])]),
-        calls=_CALLS,
+        calls=_CALLS // made.users.size,
         near=_GAIN,
     )
     return min(best, made.changed(best, **numbers(found)), key=_value)
