@@ -36,9 +36,9 @@ __all__ = ["Numbers", "check_question", "log_delta"]
 
 # Number of cases with the same free numbers from which on they are bounded together first.
 _MANY = 6
-# Most choices of a label for each group that are bounded one by one, as of two groups of bits, for
-# which it lowers eps by 1e-4; of two k-RR it would by 5e-6. With more of them, the largest factor of
-# each group stands for its labels, which is above every choice.
+# Most choices of a label for each group that are bounded one by one, as of two groups of bits: it
+# lowers their eps by 1e-4, but that of two k-RR only by 5e-6. With more choices, the largest factor
+# of each group stands for its labels, which is above every choice.
 _MOST_CHOICES = 4
 
 
