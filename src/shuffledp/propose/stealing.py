@@ -53,7 +53,7 @@ _NEAR, _APART = 3, 0.03
 # ignored.
 _COUNTS = 1.0
 # Ratio of two tilts between which no better one is looked for.
-_SAME = 1.1
+_SAME = 1.02
 # Places u with t sqrt(v) = sinh(u), and weights, of an integral over t; their error is below 1e-7.
 _U = 0.2 * np.arange(42)
 # Up to _MOST_EVEN users psi returns to 1 at places that matter. psi^n is then summed at the square

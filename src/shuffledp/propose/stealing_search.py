@@ -36,6 +36,8 @@ _LOUD = 1e-4
 # For few users hidden among few: sizes of the reservoir relative to the first, up to the whole
 # blanket; number of labels it is tuned to.
 _SIZES, _LIKELY = (1.0, 5.0, 1e6), 3
+# Share hidden at the start if all silent outputs are joined.
+_HIDDEN = 0.3
 # Factor for the number of nodes a side in the last estimate; its smoothing is less by the square.
 _COVER = 3
 # Number of first plans that are kept.
@@ -85,7 +87,8 @@ def best_plan(
         made = Planner(case, n, eps, cover=1)
         best = made.changed(best)
         if last is None:
-            best = _polished(made, _swept(made, best), _STEPS[0])
+            starts = [_swept(made, best), *_silent(made, best)]
+            best = min((_polished(made, x, _STEPS[0]) for x in starts), key=_value)
         best = _polished(made, _swept(made, best), _STEPS[1])
         smooth = Planner(case, n, eps, cover=_COVER).changed(best, smooth=SMOOTHING)
         best = min(best, smooth, key=_value)
@@ -270,6 +273,15 @@ def _swept(made: Planner, best: Plan) -> Plan:
         if not best.value < before.value - _LEAP:
             break
     return best
+
+
+def _silent(made: Planner, best: Plan) -> list[Plan]:
+    """All silent outputs are joined, and the same share of all outputs is hidden."""
+    silent = made.signs == 0
+    if not silent[made.used].any():
+        return []
+    kappas = np.full(silent.size, _HIDDEN)
+    return [made.changed(best, kappas=kappas, joins=np.where(silent, 1.0 / _HIDDEN, 1.0))]
 
 
 def _polished(made: Planner, best: Plan, step: float) -> Plan:
