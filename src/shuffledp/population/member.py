@@ -238,7 +238,7 @@ class Member:
         for step in together:
             theorem = step if theorem is None else step.with_step(theorem)
         words = self.words_of_all if together else self.words_of_own
-        of_all = UpperValues(self._log_upper_of_all, self._log_upper_of_all)
+        of_all = UpperValues(self._log_upper_of_all, self._rough_of_all)
         return replace(
             own,
             label=f"crowd, group {self.victim}",
@@ -267,6 +267,19 @@ class Member:
         find = lambda: self._log_deltas_of_all(epsilon, quick=True)  # noqa: E731
         found = self._answers.answer(("of all", epsilon), find)
         return min([0.0, *(one.value for one in found)])
+
+    def _rough_of_all(self, epsilon: float) -> float:
+        """An estimate of that end in floats."""
+        if epsilon >= self.eps0:
+            return -math.inf
+        at, found, stolen = min(epsilon, LARGEST_EPSILON), [0.0], self._stealing()
+        if stolen is not None and epsilon > 0.0:
+            about = if_any(lambda: stolen.rough(at))
+            found += [] if about is None else [about]
+        profiles = self._blankets()
+        if profiles:
+            found.append(max(one.rough_log_delta(at) for one in profiles))
+        return min(found)
 
 
 def _no_candidates() -> tuple[Any, ...]:
