@@ -116,7 +116,7 @@ def corners_are_bracketed(case):
     assert found.low <= exact <= found.high or exact == -math.inf
 
 
-@pytest.mark.parametrize("loss", [1e-12, 1e-9, 1e-6, 1e-3, 0.3, 5.0])
+@pytest.mark.parametrize("loss", [1e-9, 1e-6, 1e-3, 0.3, 5.0])
 @pytest.mark.parametrize("order", [1.5, 40.0])
 def test_two_outputs(loss, order):
     """h is a chord: what is left is rounding, and outward."""

@@ -209,7 +209,7 @@ def test_what_is_paid_beside_the_sums(
     normal: bool, width: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With sums that are 0: the tail, what the reservoir loses and what the worst label does."""
-    monkeypatch.setattr("shuffledp.kernel.positive_sum.chernoff", lambda *_: arb(0))
+    monkeypatch.setattr("shuffledp.bounds.interval.sharpest", lambda *_, paid, room: paid)
     at, n, eps = outputs(width, normal=normal), 3, 0.2
     made = simple_cover(width, normal=normal, cells=400)._replace(third=())
     y, w = line(width, normal=normal)

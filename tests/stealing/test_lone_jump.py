@@ -127,7 +127,8 @@ def test_the_bound_is_that_of_the_theorem(seed: int) -> None:
         found = float(bound_of(laws, arb(cut), n, made, line_of(alpha, at.smoothing)))
     # Between places h rises by no more than 1/N, which chords need not know.
     assert found <= (want + sure) * 1.01
-    assert found >= (want + sure) * 0.9
+    # Among few users the sum is sharper than psi^n/n of the theorem (theory-crowds.md, 3.1).
+    assert found >= (want + sure) * 0.8
 
 
 @pytest.mark.parametrize("seed", [4, 5])

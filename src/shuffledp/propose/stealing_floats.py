@@ -76,7 +76,7 @@ class Floats:
     def shares(self) -> list[Array]:
         """First q of the groups, the likely best first: 1/spread, its square root, all equal."""
         worst = self.spreads[self.leads]
-        if not (worst > 0.0).all():
+        if not ((worst > 0.0) & np.isfinite(worst)).all():
             return [np.ones(worst.size)]
         varied = np.maximum(worst.min() / worst, 1e-6)
         return [varied, np.sqrt(varied), np.ones(worst.size)][: 3 if worst.size > 1 else 1]

@@ -298,7 +298,7 @@ class SGD(Described, Accountant):
             theorem = theorems.BALLS_AND_BINS
             if self.per_epoch > 1:
                 theorem = theorem.with_step(theorems.SEVERAL_BALLS)
-            return theorem, ((there,), (alone,)), ((added,), (alone,))
+            return theorem, ((there,),), ((added,),)
         amplified = EpochCurve(
             n=self.n,
             # Noise on the sum of b gradients is as much as 1/sqrt(b) of it on each.
