@@ -385,7 +385,7 @@ class Planner:
             rise = q * rise_c + m.mass_d[j] @ np.expm1(a * m.gain_d[j])
             left = max(1.0 - float(q * m.mass_c.sum() + m.mass_d[j].sum()), 0.0)
             both = q * hidden + missing(np.append(d, left), np.append(m.gain_d[j], 0.0))
-            return math.log1p(rise), np.log1p(-both / (2.0 * (1.0 + rise)))
+            return float(np.log1p(rise)), np.log1p(-both / (2.0 * (1.0 + rise)))
 
         found, count = {}, self.n - 1
         for key, chosen in labels.items():
@@ -395,7 +395,9 @@ class Planner:
                 log, power = log + users * size, power + users * psi
                 inverse += users * m.q[j] * np.exp(-size - psi)
             led = np.minimum(c.sum() - 0.5 * hidden, count / self.n / inverse)
-            found[key] = log + float(np.log((np.exp(power) * led) @ weights / math.pi))
+            value = log + float(np.log((np.exp(power) * led) @ weights / math.pi))
+            # Numbers that overflow are no proposal.
+            found[key] = math.inf if math.isnan(value) else value
         return found
 
 
