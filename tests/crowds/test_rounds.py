@@ -90,7 +90,7 @@ def test_one_round_is_one_and_more_are_far_below_the_own_group_s():
         assert any(words in said for said in composed.assumptions)
 
 
-@pytest.mark.parametrize("eps0", [1e-3, 0.1, 20.0, 50.0])
+@pytest.mark.parametrize("eps0", [1e-3, 0.1, pytest.param(20.0, marks=pytest.mark.long), 50.0])
 def test_guarantees_small_and_large(eps0):
     crowd = sd.shuffle(groups=[(sd.BinaryRR(eps0=1.0), 3), (sd.BinaryRR(eps0=eps0), 2)], victim=1)
     rounds = crowd.compose(rounds=2)
