@@ -12,6 +12,7 @@ import shuffledp as sd
 from shuffledp.laws.pairs import blanket_pair, dataset_pair
 from shuffledp.propose.inverse import lower_epsilon, upper_epsilon
 from shuffledp.propose.profile import Profile
+from shuffledp.propose.solve import Root, Value, certified
 
 
 def channel(seed, inputs, outputs):
@@ -178,3 +179,27 @@ def test_an_estimate_that_jumps_does_not_end_the_search(monkeypatch, jump):
             for made in (JumpingEstimate, Profile)
         )
         assert misled == pytest.approx(true, rel=3e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.5])
+def test_estimates_where_single_large_gains_decide(epsilon):
+    """One of 50 batches at noise 0.5: the estimate is not the trivial E G_+."""
+    pair = dataset_pair(sd.Gaussian(sigma=0.5, low=0.0, high=2.0), 1.0, 0.0, 0.0, n=50)
+    found = Profile(pair).log_delta(epsilon, width=0.05)
+    assert Profile(pair).rough_log_delta(epsilon) == pytest.approx(found.high, abs=0.2)
+
+
+@pytest.mark.parametrize("upper", [True, False])
+def test_a_search_whose_slope_is_far_too_steep_still_moves(upper):
+    """A slope learned from an estimate that jumps: steps by it alone would stay where they are."""
+    asked, sign = [], 1.0 if upper else -1.0
+
+    def certify(epsilon, near):
+        asked.append(epsilon)
+        return Value(-10.0 * math.log(epsilon / 2.0) - sign * 0.0247)
+
+    met = certified(certify, 0.0, Root(2.0, -1e6), 30.0, upper=upper, rtol=1e-3)
+    assert met is not None
+    assert sign * met.value.log_delta <= 0.0
+    assert abs(met.value.log_delta) < 0.0247
+    assert len(asked) <= 8

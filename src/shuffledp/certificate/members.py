@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.bound import shown_end
+from shuffledp.bound import outward
 from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.setting import Setting, settings_of
 
@@ -65,7 +65,7 @@ class Ends:
         claim = getattr(self, end)
         digits = _DIGITS[self.quantity] if digits is None else digits
         up = end != "lower"
-        return shown_end(self.quantity, claim.value, None, up=up, digits=digits)
+        return outward(claim.value, up=up, digits=digits)
 
     @property
     def epsilon_delta(self) -> tuple[float | None, float | None]:

@@ -203,13 +203,13 @@ class Certificate(Shown, Strict):
 
     def sheet(self) -> Sheet:
         """What a notebook shows: the claims as they are written, which ``verify`` recomputes."""
-        from shuffledp.bound import shown_end  # imported here: only a notebook needs it
+        from shuffledp.bound import outward  # imported here: only a notebook needs it
 
         rows = []
         for row in self.records():
             up, quantity = row["end"] == "upper", row["quantity"]
             unit = "eps (nats)" if quantity == "epsilon" else "delta"
-            number = shown_end(quantity, row["value"], None, up=up, digits=8)
+            number = outward(row["value"], up=up, digits=8)
             said = (row["theorem"] or "", row["source"] or "", row["provenance"] or "")
             where = (row["situation"], f"{row['n']:,}", f"{row['rounds']:,}")
             group = (f"{row['group']}",) if self.crowd else ()

@@ -14,6 +14,12 @@ from shuffledp.arithmetic.balls import acb, acb_mat, arb, disc, total
 
 __all__ = ["Bounded", "Draws", "Moments", "Summand", "TiltedSum"]
 
+# Least number of baby steps that is tried, as a fraction of a run of nodes.
+_FINER = 4
+# Work of a giant step (an exponential and a product for every law) and of a product inside of the
+# matrices, over that of a baby step; measured at 91 bits.
+_GIANT, _INSIDE = 2.5, 0.15
+
 
 class Bounded(Protocol):
     """Bounds of |transform| / scale of a sum of draws on Re s = alpha."""
@@ -196,13 +202,6 @@ def _baby_steps(starts: Sequence[int], count: int) -> tuple[int, list[int]]:
         if _work(wide, len(giants)) <= _work(2 * wide, len(fewer)):
             return wide, sorted(giants)
         wide, giants = 2 * wide, fewer
-
-
-# Least number of baby steps that is tried, as a fraction of a run of nodes.
-_FINER = 4
-# Work of a giant step (an exponential and a product for every law) and of a product inside of the
-# matrices, over that of a baby step; measured at 91 bits.
-_GIANT, _INSIDE = 2.5, 0.15
 
 
 def _work(babies: int, giants: int) -> float:

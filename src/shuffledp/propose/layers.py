@@ -65,6 +65,9 @@ def log_expectation(masses: Array, gains: Array, n: int, surplus: float) -> tupl
         if abs(found - guess) < 1.0 or found == -math.inf:
             break
         guess = found
+    if found >= cap:
+        # So large an estimate says nothing: take that of one large draw among all others.
+        found = min(_of_layers(masses, gains, n, surplus, cut), cap)
     return found, cuts
 
 
